@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "engine/context.h"
+#include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/ops/embedding/embedding.h"
 #include "models/positions.h"
@@ -58,6 +59,8 @@ engine::RopeTable RopeTurns::table(int64_t end) const {
     const Tensor positions = position_indices(have < 0 ? end : std::max(end, 2 * have));  // (T)
     const engine::RopeTable grown = engine::rope_table(positions, frequencies_, interleaved_, dtype_);
     tables_.push_back({grown.angles.to(device_), grown.interleaved});
+    // Others read it on streams of their own, which wait for nothing of this one.
+    engine::synchronize(device_);
   }
   return tables_.back();
 }

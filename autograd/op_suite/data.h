@@ -42,6 +42,7 @@ Tensor cotangent_for(const std::string& name, const Tensor& value);
 
 /// An empty string, or what differs: "element (1, 2): got 0.5, expected 0.25 (tolerance 2e-05)".
 std::string compare_close(const Tensor& got, const Tensor& want, Tolerance tolerance);
+/// NaN equals NaN, whatever its bits.
 std::string compare_bits(const Tensor& got, const Tensor& want);
 /// The same over value and gradients, the message preceded by "value: " or "gradient of x: ".
 std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, Tolerance value,

@@ -10,12 +10,15 @@
 namespace headroom::autograd {
 namespace {
 
-/// The number of elements. Throws Error, with the name, for a leaf that cannot be in the arena.
-int64_t check_parameters(const std::vector<Parameter>& parameters, bool has_copies) {
+/// What each parameter's place begins at a multiple of, in elements. On the CPU sums over the whole arena keep the
+/// order, and so the bits, of parameters without gaps.
+int64_t alignment_on(engine::Device device) { return device.is_cpu() ? 1 : 64; }
+
+/// Throws Error, with the name, for a leaf that cannot be in the arena.
+void check_parameters(const std::vector<Parameter>& parameters, bool has_copies) {
   require(!parameters.empty(), "parameter arena: no parameters");
   const Tensor& first = parameters[0].var.value();
   std::unordered_set<const Node*> seen;
-  int64_t total = 0;
   for (const Parameter& parameter : parameters) {
     const Tensor& value = parameter.var.value();
     require(value.dtype() == first.dtype() && value.device() == first.device(), "parameter arena: {} is {}, {} is {}",
@@ -27,58 +30,81 @@ int64_t check_parameters(const std::vector<Parameter>& parameters, bool has_copi
     require(seen.insert(parameter.var.node().get()).second, "parameter arena: {} was given twice", parameter.name);
     require(!parameter.var.is_bound(), "parameter arena: {} {} is in another arena already", parameter.name,
             value.str());
-    total += value.numel();
   }
-  return total;
 }
 
 }  // namespace
 
 ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOptions& options)
     : parameters_(std::move(parameters)), identity_(std::make_shared<const char>()) {
-  const int64_t total = check_parameters(parameters_, options.has_copies);
+  check_parameters(parameters_, options.has_copies);
   const Tensor& first = parameters_[0].var.value();
   const engine::DType dtype = first.dtype();
   const engine::Device device = options.device.value_or(first.device());
   std::stable_partition(parameters_.begin(), parameters_.end(), [](const Parameter& e) { return e.decays; });
-  values_ = Tensor::empty({total}, dtype, device);                                        // (N)
-  gradients_ = Tensor::zeros({total}, dtype, device);                                     // (N)
-  if (options.has_copies) copies_ = Tensor::empty({total}, engine::DType::bf16, device);  // (N)
-  int64_t offset = 0;
+  const int64_t alignment = alignment_on(device);
+  int64_t end = 0;
   for (const Parameter& parameter : parameters_) {
-    const Shape shape = parameter.var.shape();
-    const auto part = [&](const Tensor& flat) { return flat.slice(0, offset, offset + shape.numel()).reshape(shape); };
-    engine::copy_inplace(part(values_), parameter.var.value().to(device));
-    parameter.var.bind(part(options.has_copies ? copies_ : values_), part(gradients_), identity_);
-    if (parameter.decays) decayed_ += shape.numel();
-    offset += shape.numel();
+    const int64_t n = parameter.var.value().numel(), begin = (end + alignment - 1) / alignment * alignment;
+    offsets_.push_back(begin);
+    end = begin + n;
+    size_ += n;
+    if (parameter.decays) decayed_ = end, decayed_size_ = size_;
+  }
+  values_ = size_ == end ? Tensor::empty({end}, dtype, device) : Tensor::zeros({end}, dtype, device);  // (N)
+  gradients_ = Tensor::zeros({end}, dtype, device);                                                    // (N)
+  if (options.has_copies) copies_ = Tensor::empty({end}, engine::DType::bf16, device);                 // (N)
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Var& var = parameters_[i].var;
+    const Shape shape = var.shape();
+    engine::copy_inplace(part(values_, i).reshape(shape), var.value().to(device));
+    var.bind(part(options.has_copies ? copies_ : values_, i).reshape(shape), part(gradients_, i).reshape(shape),
+             identity_);
   }
   refresh_copies();
 }
 
+Tensor ParameterArena::part(const Tensor& flat, size_t i) const {
+  return flat.slice(0, offsets_[i], offsets_[i] + parameters_[i].var.shape().numel());
+}
+
 const Tensor& ParameterArena::gradients() const {
-  int64_t offset = 0;
-  for (const Parameter& parameter : parameters_) {
-    const int64_t n = parameter.var.value().numel();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
     // A leaf whose gradient is fresh got none: its part of the buffer is from an earlier step.
-    if (!parameter.var.grad().defined()) {
-      const Tensor part = gradients_.slice(0, offset, offset + n);
-      engine::copy_inplace(part, Tensor::zeros({n}, part.dtype(), part.device()));
-    }
-    offset += n;
+    if (parameters_[i].var.grad().defined()) continue;
+    const Tensor stale = part(gradients_, i);
+    engine::copy_inplace(stale, Tensor::zeros(stale.shape(), stale.dtype(), stale.device()));
   }
   return gradients_;
 }
 
 std::vector<std::pair<std::string, Tensor>> ParameterArena::named_values() const {
   std::vector<std::pair<std::string, Tensor>> named;
-  int64_t offset = 0;
-  for (const Parameter& parameter : parameters_) {
-    const int64_t n = parameter.var.value().numel();
-    named.emplace_back(parameter.name, values_.slice(0, offset, offset + n).reshape(parameter.var.shape()));
-    offset += n;
-  }
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    named.emplace_back(parameters_[i].name, part(values_, i).reshape(parameters_[i].var.shape()));
   return named;
+}
+
+Tensor ParameterArena::packed(const Tensor& flat) const {
+  if (flat.numel() == size_) return flat.clone();
+  const Tensor out = Tensor::empty({size_}, flat.dtype(), flat.device());
+  int64_t begin = 0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor piece = part(flat, i);
+    engine::copy_inplace(out.slice(0, begin, begin + piece.numel()), piece);
+    begin += piece.numel();
+  }
+  return out;
+}
+
+void ParameterArena::unpack_inplace(const Tensor& flat, const Tensor& packed) const {
+  const Tensor there = packed.to(flat.device());
+  int64_t begin = 0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor place = part(flat, i);
+    engine::copy_inplace(place, there.slice(0, begin, begin + place.numel()));
+    begin += place.numel();
+  }
 }
 
 void ParameterArena::refresh_copies() const {

@@ -16,20 +16,26 @@ struct ArenaOptions {
 
 /// All parameters of a model in one flat buffer, their gradients in another: one fused update, one norm. Building it
 /// moves every value in and binds the leaves to views; decayed parameters come first, so that a decay group is one
-/// range. A cheap handle: copies are the same arena. Threads: building it, and what writes to its buffers (an
-/// optimizer, backward()), is for one thread at a time; several may read.
+/// range. On the CPU one follows the other; elsewhere each begins at a multiple of 64 elements, as kernels and
+/// libraries have faster plans for aligned operands, and what lies between is zero and stays so. A cheap handle: copies
+/// are the same arena. Threads: building it, and what writes to its buffers (an optimizer, backward()), is for one
+/// thread at a time; several may read.
 class ParameterArena {
  public:
   /// Throws Error, with the leaf's name, on an empty list, mixed dtypes, a leaf given twice or one that another arena
   /// holds; with copies also unless every leaf is f32.
   explicit ParameterArena(std::vector<Parameter> parameters, const ArenaOptions& options = {});
 
-  const Tensor& values() const { return values_; }  ///< (N): what the optimizer updates
+  const Tensor& values() const { return values_; }  ///< (N), gaps included: what the optimizer updates
   const Tensor& copies() const { return copies_; }  ///< bf16 (N); undefined without copies
   /// (N), after backward(); parameters that got no gradient count as zero here.
   const Tensor& gradients() const;
-  int64_t size() const { return values_.numel(); }
-  int64_t decayed() const { return decayed_; }  ///< elements [0, decayed) decay
+  int64_t size() const { return size_; }                  ///< numbers in all parameters, without gaps
+  int64_t decayed() const { return decayed_; }            ///< elements [0, decayed) decay, gaps included
+  int64_t decayed_size() const { return decayed_size_; }  ///< the same without gaps
+  /// A copy of a tensor (N) without the gaps, (size()), as checkpoints hold it; and such a copy back in its places.
+  Tensor packed(const Tensor& flat) const;
+  void unpack_inplace(const Tensor& flat, const Tensor& packed) const;
   engine::Device device() const { return values_.device(); }
   const std::vector<Parameter>& parameters() const { return parameters_; }  ///< decayed ones first
   /// Views of values() under the leaves' names: with copies the masters, else the leaves' values.
@@ -42,9 +48,13 @@ class ParameterArena {
   double gradient_norm() const;
 
  private:
+  /// flat's part of parameter i, (n).
+  Tensor part(const Tensor& flat, size_t i) const;
+
   std::vector<Parameter> parameters_;
+  std::vector<int64_t> offsets_;  ///< of each parameter's first element
   Tensor values_, gradients_, copies_;
-  int64_t decayed_ = 0;
+  int64_t size_ = 0, decayed_ = 0, decayed_size_ = 0;
   std::shared_ptr<const char> identity_;  ///< what the leaves know this arena by
 };
 

@@ -43,7 +43,7 @@ class Adam final : public Optimizer {
 
   std::string describe() const override {
     return fmt::format("{} lr {} betas ({}, {}) eps {} decay {} on {} of {} parameters", config_.kind, config_.lr,
-                       config_.beta1, config_.beta2, config_.eps, config_.weight_decay, arena_.decayed(),
+                       config_.beta1, config_.beta2, config_.eps, config_.weight_decay, arena_.decayed_size(),
                        arena_.size());
   }
 
@@ -67,7 +67,7 @@ class Sgd final : public Optimizer {
 
   std::string describe() const override {
     return fmt::format("sgd lr {} momentum {}{} decay {} on {} of {} parameters", config_.lr, config_.momentum,
-                       config_.nesterov ? " nesterov" : "", config_.weight_decay, arena_.decayed(), arena_.size());
+                       config_.nesterov ? " nesterov" : "", config_.weight_decay, arena_.decayed_size(), arena_.size());
   }
 
  private:
@@ -148,7 +148,7 @@ class Muon final : public Optimizer {
       if (part.rows > 0) ++matrices, turned += part.end - part.begin;
     return fmt::format("muon lr {} momentum {}{} on {} matrices of {} parameters, adamw lr {} on {}, decay {} on {}",
                        config_.lr, config_.momentum, config_.nesterov ? " nesterov" : "", matrices, turned,
-                       config_.adamw_lr, arena_.size() - turned, config_.weight_decay, arena_.decayed());
+                       config_.adamw_lr, arena_.size() - turned, config_.weight_decay, arena_.decayed_size());
   }
 
  private:
@@ -190,7 +190,7 @@ void Optimizer::step(double lr, double max_norm) {
 std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> state{
       {"steps", Tensor::from<int64_t>({}, {engine::read_step_state(step_state_).updates})}};
-  for (const auto& [name, moment] : moments_) state[name] = moment.clone();
+  for (const auto& [name, moment] : moments_) state[name] = arena_.packed(moment);
   return state;
 }
 
@@ -199,10 +199,10 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
   values.updates = static_cast<int64_t>(entry(state, "steps", {}).item());
   require(values.updates >= 0, "optimizer state: {} updates done", values.updates);
   for (const auto& [name, moment] : moments_) {
-    const Tensor& kept = entry(state, name, moment.shape());
+    const Tensor& kept = entry(state, name, {arena_.size()});
     require(kept.dtype() == moment.dtype(), "optimizer state: '{}' is {}, expected {}", name, kept.str(), moment.str());
   }
-  for (const auto& [name, moment] : moments_) engine::copy_inplace(moment, state.at(name).to(moment.device()));
+  for (const auto& [name, moment] : moments_) arena_.unpack_inplace(moment, state.at(name));
   engine::write_step_state(step_state_, values);
 }
 

@@ -45,7 +45,7 @@ class Optimizer {
   const ParameterArena& arena() const { return arena_; }
   /// The StepState, u8 (72).
   const Tensor& step_state() const { return step_state_; }
-  /// Copies of the moments and the number of updates, for checkpoints.
+  /// Copies of the moments, one parameter after the other as in the arena, and the number of updates: for checkpoints.
   std::map<std::string, Tensor> state() const;
   /// Throws Error naming what is missing or of another shape or dtype; nothing is changed then.
   void load_state(const std::map<std::string, Tensor>& state);

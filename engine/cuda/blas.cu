@@ -128,18 +128,22 @@ struct Plan {
     const Preference preference(made);
     HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                          &most_workspace, sizeof most_workspace));
+    // Partial sums of a product whose k is split are added in its arithmetic's type, not rounded to y's first.
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+                                                         sizeof reductions));
     const Alignment& has = kind.alignment;
     for (const auto& [attribute, bytes] : {std::pair{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, has.b},
                                            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, has.a},
                                            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, has.y},
                                            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, has.y}})
       HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, attribute, &bytes, sizeof bytes));
-    const bool has_epilogue = kind.product.epilogue != BlasEpilogue::none;
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
     const cublasStatus_t answer = cublasLtMatmulAlgoGetHeuristic(library, operation.get(), b.get(), a.get(), y.get(),
                                                                  y.get(), made, 1, &best, &found);
-    if (answer == CUBLAS_STATUS_NOT_SUPPORTED || (answer != CUBLAS_STATUS_SUCCESS && has_epilogue)) return;
+    const bool is_refused = answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE;
+    if (is_refused || (answer != CUBLAS_STATUS_SUCCESS && kind.product.epilogue != BlasEpilogue::none)) return;
     HEADROOM_CUBLAS(answer);
     if (found > 0 && best.state == CUBLAS_STATUS_SUCCESS) choice = best;
   }
@@ -204,7 +208,7 @@ void blas_matmul(const BlasProduct& product, const BlasOperands& o) {
   Blas& blas = blas_of(device);
   const std::lock_guard lock(blas.mutex);
   Plan& p = blas.plan(product, o);
-  if (!p.choice) device_failure("cublasLtMatmulAlgoGetHeuristic", __FILE__, __LINE__, "no algorithm for this product");
+  if (!p.choice) return plain_product(product, o);
   p.take_bias(product, o);
   const double scales[] = {1, 0};
   const float scales_f32[] = {1, 0};

@@ -1,6 +1,7 @@
 #pragma once
 #include <compare>
 #include <cstdint>
+#include <string>
 
 #include "engine/dtype.h"
 
@@ -57,14 +58,21 @@ struct BlasOperands {
   const void* added = nullptr;  ///< as y lies, in its dtype
 };
 
-/// Whether the library has this product with its epilogue (f64 has none). It has every product without one.
+/// Whether the library has this product with its epilogue (f64 has none).
 bool blas_supports(const BlasProduct& product, const BlasOperands& operands);
+
+/// For `headroom doctor`: which epilogues of a layer's products the library has, and which are kernels of our own.
+std::string blas_epilogues();
 
 /// Queues it on the context's stream. f32 is multiplied in f32, or in TF32 (10 bits of mantissa) where the context says
 /// so, or has the operands of products rounded to bf16 (which TF32 holds exactly). The plan of each kind of product is
 /// made once and kept. Scratch memory is a block of the context's pool, so work on other streams and replayed graphs
-/// never share it. The same operands give the same bits at every call. Throws Error when the library refuses the
-/// product.
+/// never share it. The same operands give the same bits at every call. A product that the library has no algorithm for
+/// is left to plain_product().
 void blas_matmul(const BlasProduct& product, const BlasOperands& operands);
+
+/// The same, one result per thread, added up in order: slow, for any strides and alignment. A profile shows it as
+/// "plain product". Throws Error where there is an epilogue.
+void plain_product(const BlasProduct& product, const BlasOperands& operands);
 
 }  // namespace headroom::engine::cuda

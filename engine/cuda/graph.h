@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "engine/cuda/check.h"
+#include "engine/cuda/event.h"
 
 namespace headroom::engine::cuda {
 
@@ -32,6 +32,9 @@ class Capture {
   std::unique_ptr<GraphExec> finish();
   /// Whether this thread captures.
   static bool is_on();
+  /// A point after all that the stream had queued before its capture began; null where the stream is not capturing. An
+  /// event that is recorded meanwhile would be part of the captured work. Thread-safe.
+  static std::shared_ptr<const Event> beginning(cudaStream_t stream);
 
  private:
   cudaStream_t stream_;

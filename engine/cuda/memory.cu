@@ -21,22 +21,34 @@ void* acquire(size_t bytes) {
 /// Waits for the device, and so for whatever still uses the block.
 void release(void* block, size_t) { cudaFree(block); }
 
-/// Called where nothing may be thrown: null after an error, which the next call will report.
+/// An event of the mark's own, or the one that a capture began with.
+struct Mark {
+  cudaEvent_t own = nullptr;
+  std::shared_ptr<const Event> shared;
+  ~Mark() {
+    if (own) cudaEventDestroy(own);
+  }
+};
+
+/// Called where nothing may be thrown: null after an error, which the next call will report. While the stream captures,
+/// what it has queued is what it had before: the captured work has not run, and replays it on memory of its own.
 void* mark(void* stream) {
-  cudaEvent_t event = nullptr;
-  if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return nullptr;
-  if (cudaEventRecord(event, static_cast<cudaStream_t>(stream)) == cudaSuccess) return event;
-  cudaEventDestroy(event);
-  return nullptr;
+  auto made = std::make_unique<Mark>();
+  made->shared = Capture::beginning(static_cast<cudaStream_t>(stream));
+  if (made->shared) return made.release();
+  if (cudaEventCreateWithFlags(&made->own, cudaEventDisableTiming) != cudaSuccess) return nullptr;
+  if (cudaEventRecord(made->own, static_cast<cudaStream_t>(stream)) != cudaSuccess) return nullptr;
+  return made.release();
 }
 
 void wait(void* stream, void* mark) {
-  if (mark) HEADROOM_CUDA(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(mark), 0));
+  if (!mark) return;
+  const auto* const point = static_cast<const Mark*>(mark);
+  const cudaEvent_t event = point->shared ? point->shared->get() : point->own;
+  HEADROOM_CUDA(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), event, 0));
 }
 
-void forget(void* mark) {
-  if (mark) cudaEventDestroy(static_cast<cudaEvent_t>(mark));
-}
+void forget(void* mark) { delete static_cast<Mark*>(mark); }
 
 std::pair<int64_t, int64_t> room() {
   size_t free = 0, all = 0;

@@ -18,6 +18,7 @@ constexpr BlockTraits block_traits(const char* name, const char* gguf_name, uint
           F::bytes,
           F::has_integer_products,
           {F::scale_places[0], F::scale_places[1]},
+          F::exponent_place,
           F::typical};
 }
 

@@ -15,6 +15,7 @@ struct BlockTraits {
   int64_t elements, bytes;  ///< of one block
   bool has_integer_products;
   std::array<int, 2> scale_places;
+  int exponent_place;
   double typical;
 };
 const BlockTraits& traits_of(BlockFormat format);

@@ -2,8 +2,14 @@
 // How rows of numbers lie in blocks of few bits each, as GGUF files hold them
 // (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). Kernel files may include this header.
 #include "engine/quantized/formats/halves.h"
+#include "engine/quantized/formats/iq4_nl.h"
+#include "engine/quantized/formats/iq4_xs.h"
+#include "engine/quantized/formats/mxfp4.h"
 #include "engine/quantized/formats/numbers.h"
+#include "engine/quantized/formats/q2_k.h"
+#include "engine/quantized/formats/q3_k.h"
 #include "engine/quantized/formats/q4_k.h"
+#include "engine/quantized/formats/q5_k.h"
 #include "engine/quantized/formats/q6_k.h"
 #include "engine/quantized/formats/q8_0.h"
 
@@ -15,8 +21,14 @@
   X(q4_1, Q4_1, 3, 3)             \
   X(q5_0, Q5_0, 6, 8)             \
   X(q5_1, Q5_1, 7, 9)             \
+  X(q2_k, Q2_K, 10, 10)           \
+  X(q3_k, Q3_K, 11, 12)           \
   X(q4_k, Q4_K, 12, 15)           \
+  X(q5_k, Q5_K, 13, 17)           \
   X(q6_k, Q6_K, 14, 18)           \
+  X(iq4_nl, IQ4_NL, 20, 25)       \
+  X(iq4_xs, IQ4_XS, 23, 30)       \
+  X(mxfp4, MXFP4, 39, 38)         \
   X(f16, F16, 1, 1)               \
   X(bf16, BF16, 30, 32)
 

@@ -8,9 +8,9 @@ namespace headroom::models {
 namespace {
 
 /// Types that other software writes and we do not read, to name them. Source: ggml.h, enum ggml_type.
-const std::map<uint32_t, const char*> unread{{9, "Q8_1"},   {10, "Q2_K"},   {11, "Q3_K"},   {13, "Q5_K"},
-                                             {15, "Q8_K"},  {20, "IQ4_NL"}, {23, "IQ4_XS"}, {28, "F64"},
-                                             {34, "TQ1_0"}, {39, "MXFP4"}};
+const std::map<uint32_t, const char*> unread{{9, "Q8_1"},     {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"},
+                                             {18, "IQ3_XXS"}, {19, "IQ1_S"}, {21, "IQ3_S"},   {22, "IQ2_S"},
+                                             {28, "F64"},     {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"}};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tasks/task.h"
@@ -7,11 +8,12 @@
 namespace headroom::tasks {
 
 /// Language modelling on a tokenised text: windows of `context` tokens from anywhere in it, each with the tokens one
-/// later as targets. Where a window begins is a function of seed and step alone.
+/// later as targets; with `bos`, which models need that were trained with it, that token and the `context` - 1 behind
+/// it. Where a window begins is a function of seed and step alone.
 class TextWindows : public Objective {
  public:
   /// Throws Error when the text is too short for a window.
-  TextWindows(std::vector<int32_t> tokens, int64_t context);
+  TextWindows(std::vector<int32_t> tokens, int64_t context, std::optional<int32_t> bos = std::nullopt);
 
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
   /// output (B, T, V) → scalar: cross-entropy over all positions.
@@ -21,8 +23,12 @@ class TextWindows : public Objective {
   const std::vector<int32_t>& tokens() const { return tokens_; }
 
  private:
+  /// Tokens of the text in a window and its targets.
+  int64_t own() const { return context_ + (bos_ ? 0 : 1); }
+
   std::vector<int32_t> tokens_;
   int64_t context_;
+  std::optional<int32_t> bos_;
 };
 
 }  // namespace headroom::tasks

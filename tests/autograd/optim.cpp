@@ -10,6 +10,7 @@
 #include "engine/optim/step_state.h"
 #include "engine/optim/update.h"
 #include "engine/rng.h"
+#include "engine/transfer.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -128,6 +129,68 @@ TEST_CASE("arena: decayed parameters first, values bound, norm and clipping") {
   CHECK(after_step(1) == Approx(std::sqrt(0.5)));
   problem.arena.zero_grad();
   CHECK(problem.arena.gradient_norm() == 0);
+}
+
+TEST_CASE("arena: on a GPU parameters begin at multiples of 64 elements, and states are those of the CPU") {
+  const engine::Device cuda{engine::Device::Kind::cuda, 0};
+  if (!engine::has_device(cuda.kind)) return testing::skip("no CUDA device");
+  struct Model {
+    Var a, b, c;
+    ParameterArena arena;
+    std::unique_ptr<Optimizer> optimizer;
+    Model(const OptimizerConfig& config, const ArenaOptions& options)
+        : a(engine::random_normal({3}, 0, 1, {1, 1, 0}), true),
+          b(engine::random_normal({5, 13}, 0, 1, {2, 1, 0}), true),
+          c(engine::random_normal({64}, 0, 1, {3, 1, 0}), true),
+          arena({{"a", a, false}, {"b", b, true}, {"c", c, true}}, options),
+          optimizer(make_optimizer(config, arena)) {}
+    void step() {
+      arena.zero_grad();
+      (scale(sum(a * a), 0.5) + sum(exp(b)) + sum(c * c * c)).backward();
+      optimizer->step(0.01, 5);
+    }
+    Values moment() const {
+      const std::map<std::string, Tensor> state = optimizer->state();
+      return (state.contains("square") ? state.at("square") : state.at("momentum")).to_vector<double>();
+    }
+    Values values() const {
+      Values all;
+      for (const auto& [name, value] : arena.named_values())
+        for (const double x : value.to_vector<double>()) all.push_back(x);
+      return all;
+    }
+  };
+  const auto near = [](const Values& got, const Values& want) {
+    REQUIRE(got.size() == want.size());
+    for (size_t i = 0; i < want.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(1e-5).margin(1e-6));
+  };
+  for (const char* name : {"adamw", "sgd decay"}) {
+    INFO(name);
+    Model here(config_of(name), {}), there(config_of(name), {.device = cuda});
+    CHECK(here.arena.values().numel() == 132);
+    CHECK(there.arena.values().numel() == 128 + 64 + 3);  // b, c, a: 65, 64 and 3
+    CHECK(there.arena.size() == 132);
+    CHECK(there.arena.decayed_size() == here.arena.decayed());
+    CHECK(there.optimizer->describe() == here.optimizer->describe());
+    for (const Var& leaf : {there.a, there.b, there.c})
+      CHECK(reinterpret_cast<uintptr_t>(leaf.value().raw()) % (64 * sizeof(float)) == 0);
+    for (int i = 0; i < 3; ++i) here.step(), there.step();
+    near(there.values(), here.values());
+    near(there.moment(), here.moment());
+    // A state goes either way, and on from there as it would have gone.
+    Model back(config_of(name), {}), again(config_of(name), {.device = cuda});
+    for (const auto& [to, from] : {std::pair{&back, &there}, std::pair{&again, &here}}) {
+      to->optimizer->load_state(from->optimizer->state());
+      const auto values = to->arena.named_values(), wanted = from->arena.named_values();
+      for (size_t i = 0; i < values.size(); ++i)
+        engine::copy_inplace(values[i].second, wanted[i].second.to(values[i].second.device()));
+      to->step();
+    }
+    near(back.values(), again.values());
+    near(back.moment(), again.moment());
+    const Tensor gap = there.arena.values().slice(0, 65, 128);
+    CHECK(gap.to_vector<float>() == std::vector<float>(63, 0.0f));
+  }
 }
 
 TEST_CASE("clipping: a large gradient is clipped, one that is not finite is an error and changes nothing") {

@@ -62,7 +62,7 @@ TEST_CASE("what the CPU knows of a model is verified on the device, and its head
   Program verified(folder.path(), "verify-model " + small_model() + " --against known --device cuda");
   CHECK(verified.wait() == 0);
   INFO(verified.err());
-  CHECK_THAT(verified.out(), contains("verified: 1 texts"));
+  CHECK_THAT(verified.out(), contains("verified: 1 text"));
   const std::string probe = fmt::format("probe {} --text {} --lengths 8,16 --spans 2", small_model(), small_text());
   const json want = run_json(folder, probe), got = on_device(folder, probe);
   REQUIRE(got["heads"].size() == want["heads"].size());

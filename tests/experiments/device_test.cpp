@@ -74,6 +74,59 @@ TEST_CASE("a GPU that is lost in mid-study: exit 1, what had finished is kept, t
   CHECK(scores(lost.path()) == scores(whole.path()));
 }
 
+TEST_CASE("what the GPU's libraries refuse is done by kernels of our own, and said") {
+  if (is_absent()) return;
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "w.toml") << R"([w]
+layers = 1
+width = 64
+heads = 2
+head_dim = 32
+ffn = 32
+length = 32
+batch = 1
+causal = true
+norm = "layernorm"
+activation = "gelu"
+positions = "learned"
+tied = true
+dropout = 0.0
+objective = "ce"
+vocab = 11
+)";
+  const auto run = [&](const std::string& command, const std::string& refused) {
+    Program program(folder.path(), command, "HEADROOM_CUDA_REFUSES=" + refused);
+    const int status = program.wait();
+    INFO(program.err());
+    CHECK(status == 0);
+    return program.out() + program.err();
+  };
+  const std::string bench = "bench w --workloads w.toml --seconds 0.01 --device cuda --precision bf16";
+  if (run("doctor", "epilogues").find("by a kernel of its own: bias f32") == std::string::npos)
+    return testing::skip("not on the emulator");
+  CHECK(run("doctor", "")
+            .find("in the product: bias f32, bias gradient f32, bias bf16, bias gradient bf16; by a kernel "
+                  "of its own: none") != std::string::npos);
+  const std::string profile = run(bench + " --profile", "epilogues");
+  CHECK(profile.find("linear: bias apart") != std::string::npos);
+  CHECK(profile.find("linear: bias gradient apart") != std::string::npos);
+  CHECK(run(bench + " --profile", "").find(" apart") == std::string::npos);
+  CHECK(run(bench + " --profile", "heuristics").find("plain product") != std::string::npos);
+  for (const auto& [refused, reason] : {std::pair{"plans", "the emulated cuDNN makes no plan"},
+                                        std::pair{"execution", "the emulated cuDNN does not run"}}) {
+    const std::string said = run(bench, refused), line = "attention runs on kernels of our own where cuDNN fails: ";
+    CHECK(said.find(line + reason) != std::string::npos);
+    CHECK(said.find(line) == said.rfind(line));
+    // Where cuDNN is off it is not asked, and so cannot fail.
+    Program off(folder.path(), bench, std::string("HEADROOM_CUDNN=off HEADROOM_CUDA_REFUSES=") + refused);
+    CHECK(off.wait() == 0);
+    CHECK(off.err().empty());
+  }
+  Program off(folder.path(), "doctor", "HEADROOM_CUDNN=off");
+  CHECK(off.wait() == 0);
+  CHECK(off.out().find("; off (HEADROOM_CUDNN)") != std::string::npos);
+}
+
 TEST_CASE("what is wrong with a GPU is said before anything is trained") {
   if (is_absent()) return;
   const TemporaryFolder folder;
@@ -88,6 +141,11 @@ TEST_CASE("what is wrong with a GPU is said before anything is trained") {
   CHECK(absent.find("there is no NVIDIA driver") != std::string::npos);
   CHECK(error("HEADROOM_CUDA_FAULT=old-driver").find("update the driver") != std::string::npos);
   CHECK(error("HEADROOM_CUDA_FAULT=no-device").find("no GPU") != std::string::npos);
+  const std::string no_code = error("HEADROOM_CUDA_FAULT=no-code");
+  // Which architectures is the build's own choice.
+  CHECK(no_code.find("no GPU that fits: Emulated GPU, compute capability 9.0; this program has code for ") !=
+        std::string::npos);
+  CHECK(no_code.find("no kernel image") != std::string::npos);
   CHECK(error("HEADROOM_CUDA_CAPABILITY=7.5").find("compute capability 7.5") != std::string::npos);
   CHECK(error("", "--device cuda:7").find("device: cuda:7 cannot be used: this machine has one GPU, cuda:0") !=
         std::string::npos);

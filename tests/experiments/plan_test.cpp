@@ -6,11 +6,16 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/text.h"
 #include "experiments/studies/config/study.h"
+#include "experiments/studies/pages/guide_parts.h"
+#include "experiments/studies/pages/head_advice.h"
 #include "experiments/studies/pages/usual_head_dim.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/tools/plan/answer.h"
@@ -48,6 +53,13 @@ std::string smollm2(const std::string& field = "", const nlohmann::json& value =
                            {"tie_word_embeddings", true}, {"hidden_act", "silu"}};
   if (!field.empty()) config[field] = value;
   return config.dump();
+}
+
+/// A text with every `old` replaced.
+std::string replaced_all(std::string text, const std::string& old, const std::string& with) {
+  for (size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += with.size())
+    text.replace(at, old.size(), with);
+  return text;
 }
 
 std::string refusal(const std::string& config) {
@@ -247,19 +259,18 @@ TEST_CASE("the page is well-formed, fetches nothing, and holds what the tables h
   CHECK_FALSE(contains(read(folder.path() / "costs.html"), "<b>heuristic</b>"));
 }
 
-TEST_CASE("the page of what was measured has the advice of every curve, and all that was tried") {
+TEST_CASE("the page of what was measured has the answers, and all that was tried") {
   const TemporaryFolder folder;
   Program program(folder.path(), "plan --for mlm --html mlm.html");
   REQUIRE(program.wait() == 0);
   CHECK(contains(program.out(), "\npage  mlm.html\n"));
   const std::string page = read(folder.path() / "mlm.html");
   CHECK(experiments::testing::malformed(page) == "");
-  for (const MeasuredChoice& one : choices_for("mlm", shipped_choices())) {
-    std::string advice = answer_of(one).advice;
-    advice[0] = 'U';
-    CHECK(contains(page, advice));
+  const std::vector<MeasuredChoice> found = choices_for("mlm", shipped_choices());
+  for (const int64_t width : widths_of(curves_of(found)))
+    CHECK(contains(page, capitalized(measured_answer(curves_of(found), width)->advice)));
+  for (const MeasuredChoice& one : found)
     for (const HeadChoice::Option& option : one.choice.options) CHECK(contains(page, rounded(option.ratio)));
-  }
 }
 
 TEST_CASE("the program: JSON with the allocation, tables, and one line for what is wrong") {
@@ -327,12 +338,17 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
 }
 
 TEST_CASE("a plan answers in its first line, and says why, how sure, at what cost, and what is next") {
-  const PlanAnswer equal = answer_of(plan_allocation(request_of(256, 8, "1,1,1,1")));
-  CHECK(equal.advice == "use 32 heads of width 8 (4 lags × 8)");
-  CHECK(equal.because == "heads as wide as the token (8) lose nothing of what they fetch; width 256 holds 32 of them");
+  const PlanAnswer equal = answer_of(plan_allocation(request_of(512, 16, "1,1,1,1")));
+  CHECK(equal.advice == "use 32 heads of width 16 (4 lags × 8)");
+  CHECK(equal.basis == "heuristic");
+  CHECK(equal.because == "heads as wide as the token (16) lose nothing of what they fetch; width 512 holds 32 of them");
   CHECK(contains(equal.sure, "a heuristic, suggests it: 0.683 with these heads, 4.00 without any. "));
+  CHECK(contains(equal.sure, "No model of this width was trained on a sum"));
+  CHECK(
+      contains(answer_of(plan_allocation(request_of(256, 16, "1,1,1,1"))).sure, "This sum was not trained; of others"));
+  CHECK(equal.bound.empty());
   CHECK(contains(equal.costs, "32·T² a layer"));
-  CHECK(contains(equal.next, "16 heads of width 16: the bound is "));
+  CHECK(contains(equal.next, "16 heads of width 32: the bound is "));
   CHECK(
       answer_of(plan_allocation(request_of(24, 4, "exponential:0.5"))).advice.starts_with("use 6 heads of width 4 ("));
   AllocationRequest ranks = request_of(80, 8, "1,1,1,1");
@@ -342,7 +358,7 @@ TEST_CASE("a plan answers in its first line, and says why, how sure, at what cos
   CHECK(contains(unequal.advice, " for lag 4"));
   CHECK(answer_of(plan_allocation(request_of(1, 64, "delta:9"))).advice == "use no heads: no lag is worth one");
   const std::string text = answer_text(equal, 80);
-  CHECK(text.starts_with("use 32 heads of width 8 (4 lags × 8)\n  because    heads as wide"));
+  CHECK(text.starts_with("use 32 heads of width 16 (4 lags × 8)\n  because    heads as wide"));
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
     CHECK(display_width(text.substr(at, end - at)) <= 80);
 }
@@ -361,15 +377,24 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
                              {4, 16, 16, 1, NAN, NAN, Standing::best},
                              {8, 8, 8, 1.002, 0.999, 1.005, Standing::as_good},
                              {16, 4, 4, 1.006, 0.99, 1.02, Standing::open}};
-  const PlanAnswer answer = answer_of(measured);
+  const PlanAnswer answer = *measured_answer({&measured.choice}, 64);
   CHECK(answer.advice == "use 4 heads of width 16 (measured at width 64)");
-  CHECK(contains(answer.because, "mlm · quick trained, sinusoidal; masked, positions sinusoidal, 1200 steps"));
-  CHECK(answer.sure == "5 seeds; as good (at most 1 % worse): 8; at least 1 % worse: 1; not decided: 16");
-  CHECK(measured_text({measured, measured}) == answer_text(answer) + "\n" + answer_text(answer));
+  CHECK(answer.because ==
+        "it is the best on validation of 4 numbers of heads: mlm, sinusoidal, sinusoidal positions, 1200 steps");
+  CHECK(answer.sure ==
+        "1 curve of mlm · quick, 5 seeds or more: within 1 % of every other number on 0, worse on 0, open on 1; as "
+        "good: 8; at least 1 % worse: 1; not decided: 16");
+  CHECK(answer.next == "8 heads of width 8: 1.00 times the error of the best");
+  CHECK_FALSE(measured_answer({&measured.choice}, 32).has_value());
+  const nlohmann::ordered_json as_json = answer_json(answer);
+  CHECK(as_json["heads"] == 4);
+  CHECK(as_json["head_dim"] == 16);
+  CHECK(as_json["basis"] == "measured");
+  CHECK(as_json["how_sure"] == answer.sure);
+  CHECK_FALSE(as_json.contains("the_bound"));
   const std::string table = measured_text({measured, measured, measured}, 100);
   CHECK(contains(table, "by 1 % of the cross_entropy\n\npositions    use      as good   open   worse   D "));
   CHECK(contains(table, "sinusoidal   4 × 16   8         16     1       64   1200    5       mlm, sinusoidal\n"));
-  CHECK(contains(answer.next, "8 heads of width 8: 1.00 times its error on the test data (interval 0.999 to "));
   const std::string json = choices_json({measured});
   const std::vector<MeasuredChoice> read = parse_choices(json);
   REQUIRE(read.size() == 1);
@@ -381,10 +406,82 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
   CHECK(contains(error_of([&] { parse_choices("[{}]"); }), "task"));
   const AllocationPlan plan = plan_allocation(request_of(64, 8, "1,1"));
   CHECK(answer_of(plan, {measured}).advice == answer.advice);
+  CHECK(contains(answer_of(plan, {measured}).bound, "says 8 heads of width 8 (2 lags × 4): "));
   CHECK(answer_of(plan_allocation(request_of(32, 8, "1,1")), {measured}).advice ==
         "use 4 heads of width 8 (1 lag × 4)");
   CHECK_FALSE(shipped_choices().empty());
   for (const std::string& word : task_words()) CHECK_FALSE(choices_for(word, shipped_choices()).empty());
+}
+
+TEST_CASE("plan, plan --for, the guide, the results and the README have one number of heads for one question") {
+  const std::filesystem::path docs = std::filesystem::path(source_root()) / "docs";
+  const std::string guide = read(docs / "how-many-heads.md");
+  std::set<std::string> tasks;
+  std::set<std::pair<int64_t, int64_t>> sums;  // width of the model and of a token, of sums of the last four
+  std::set<std::vector<std::string>> best;     // study, series, number
+  for (const MeasuredChoice& one : shipped_choices()) {
+    const HeadChoice& c = one.choice;
+    tasks.insert(c.task);
+    best.insert({c.study, c.series, exact(c.best().heads)});
+    if (std::count(c.decay.begin(), c.decay.end(), 1) == 4 && std::count(c.decay.begin(), c.decay.end(), 0) > 4)
+      sums.insert({c.width, static_cast<int64_t>(c.token_dim)});
+  }
+  for (const std::string& task : tasks) {
+    std::vector<const HeadChoice*> curves;
+    for (const MeasuredChoice& one : shipped_choices())
+      if (one.choice.task == task) curves.push_back(&one.choice);
+    const std::string row = guide.substr(guide.find("\n| " + task + " | ") + 1);
+    for (const int64_t width : widths_of(curves))
+      CHECK(contains(row.substr(0, row.find('\n')), taken_text(head_advice(curves, width))));
+  }
+
+  const TemporaryFolder folder;
+  const auto answer = [&](const std::string& arguments) {
+    Program program(folder.path(), "plan " + arguments + " --json --html page.html --force");
+    REQUIRE(program.wait() == 0);
+    const auto json = nlohmann::json::parse(program.out());
+    const auto& found = json.contains("answer") ? json["answer"] : json["answers"][0];
+    CHECK(contains(read(folder.path() / "page.html"), capitalized(found["advice"].get<std::string>())));
+    Program text(folder.path(), "plan " + arguments);
+    REQUIRE(text.wait() == 0);
+    CHECK(text.out().starts_with(found["advice"].get<std::string>() + "\n"));
+    return found;
+  };
+  REQUIRE(sums.size() >= 6);
+  for (const auto& [width, token] : sums) {
+    const std::string sizes = fmt::format("--width {} --token-dim {}", width, token);
+    const nlohmann::json plan = answer(sizes + " --decay 1,1,1,1"), task = answer(sizes + " --for n-gram");
+    CHECK(plan["basis"] == "measured");
+    CHECK(plan["heads"] == task["heads"]);
+    CHECK(plan["head_dim"] == task["head_dim"]);
+    CHECK(contains(plan["the_bound"].get<std::string>(), fmt::format("{} heads of width {} ", width / token, token)));
+    if (width == 64 && token == 8)
+      CHECK(contains(read(std::filesystem::path(source_root()) / "README.md"),
+                     fmt::format("against {} heads", plan["heads"].get<int>())));
+  }
+
+  std::istringstream lines(replaced_all(read(docs / "results" / "guideline.md"), "\\_", "_"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::vector<std::string> cells = parts_of_list(replaced_all(line, " | ", "|"), '|');
+    best.erase({replaced_all(cells[1], "`", "").substr(1), cells[2], cells[4]});
+  }
+  CHECK(best.empty());
+}
+
+TEST_CASE("each ratio with an interval in the README is on a page of results") {
+  const std::filesystem::path root = source_root();
+  std::string pages;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "docs" / "results"))
+    if (entry.path().extension() == ".md") pages += read(entry.path());
+  const std::string readme = read(root / "README.md");
+  const std::regex ratio(R"(([\d.]+)\s+times\s+\[([\d.]+),\s+([\d.]+)\])");
+  int found = 0;
+  for (std::sregex_iterator it(readme.begin(), readme.end(), ratio), end; it != end; ++it, ++found) {
+    INFO(it->str());
+    CHECK(contains(pages, fmt::format("{}× \\[{}, {}\\]", it->str(1), it->str(2), it->str(3))));
+  }
+  CHECK(found >= 4);
 }
 
 TEST_CASE("where nothing was measured the usual width of heads is a guess, and is called one") {
@@ -401,8 +498,7 @@ TEST_CASE("where nothing was measured the usual width of heads is a guess, and i
   CHECK(unmeasured_answer(512, "mlm", {text}).advice == "start with 8 heads of width 64: the usual width of heads");
   CHECK(
       contains(unmeasured_answer(512, "mlm", {text}).sure, "a guess: models for mlm were trained at width 32 alone."));
-  CHECK(unmeasured_answer(48, "mlm", {text}).advice ==
-        "start with 2 heads of width 24: the number that most often did best at width 32");
+  CHECK(unmeasured_answer(48, "mlm", {text}).advice == "start with 2 heads of width 24: as many as at width 32");
   MeasuredChoice sums = text;
   sums.task = "linear-functional";
   const PlanAnswer none = unmeasured_answer(512, "n-gram", {sums});

@@ -101,6 +101,29 @@ TEST_CASE("memory: a training in bf16 on a GPU has copies beside the weights, an
   CHECK(reduced.activations >= 0.5 * exact.activations);
 }
 
+TEST_CASE("memory: what cuDNN's gradient of attention works in counts where cuDNN takes the heads") {
+  const StudyFile file(small_study());
+  WorkPool pool({});
+  const auto activations = [&](const char* length, const char* width) {
+    const std::vector<std::string> settings{
+        std::string("task={kind=\"next-token\", source=\"markov\", length=") + length + "}",
+        "report.y={metric=\"cross_entropy\"}",
+        "model.causal=true",
+        std::string("model.width=") + width,
+        "sweep.\"model.heads\"=[1]",
+        "train.batch=2"};
+    TrialConfig config = load_study(file.path(), base_profile, settings).trials.at(0).config;
+    config.train.precision = headroom::engine::Precision::bf16;
+    config.train.device = {headroom::engine::Device::Kind::cuda, 0};
+    const headroom::tasks::Work& work = pool.get(config);
+    return memory_need(config, work).activations;
+  };
+  const double per_token = activations("16", "32") / 16;  // so few queries are not cuDNN's
+  CHECK(activations("128", "32") == Approx(128 * per_token + 2 * 128 * 128 * 2));
+  CHECK(activations("128", "24") == Approx(128 * activations("16", "24") / 16));  // nor are narrow heads
+  CHECK(activations("12800", "32") == Approx(12800 * per_token));                 // 625 MiB: our own kernels
+}
+
 TEST_CASE("the memory limit is the smallest of the machine's and of all control groups around the process") {
   const TemporaryFolder root;
   const auto limit = [&] { return memory_limit(root.path()); };

@@ -184,6 +184,9 @@ TEST_CASE("attention up to a lag of one's own, and steps to an error, are metric
   TrialConfig never = trial.config;
   never.train.steps_to->value = 0;
   CHECK(run_trial(never, *task).test.at("steps_to") == 7);
+  never.train.patience = 1;
+  never.train.optimizer.lr = 1e-30;  // the second validation is no better than the first, and training ends there
+  CHECK(run_trial(never, *task).test.at("steps_to") == 5);
 }
 
 TEST_CASE("training starts from the proof's weights where that is asked for") {

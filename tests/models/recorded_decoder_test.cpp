@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/quantized/quantize.h"
 #include "engine/transfer.h"
+#include "models/rope_cache.h"
 #include "models/weights/sources.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -159,6 +160,24 @@ TEST_CASE("a recorded token has no place behind the last position", "[generation
   TransformerConfig config = decoder(Positions::learned);
   config.max_length = 8;
   CHECK_THROWS_WITH(decoded(config, false, {}, 3, 7, true), contains("sequences of 9 are longer than max_length"));
+}
+
+TEST_CASE("a table of turns that one stream has made is whole for every other") {
+  if (is_absent()) return;
+  const std::vector<double> frequencies{1, 0.1, 0.01};
+  const engine::DeviceStream one(cuda), two(cuda);
+  for (int round = 0; round < 4; ++round) {
+    const engine::DeviceScope there(cuda);
+    const RopeTurns turns(frequencies, false, engine::DType::f32);
+    {
+      const engine::StreamScope scope(one.handle());
+      turns.rows(0, 64);
+    }
+    const engine::StreamScope scope(two.handle());
+    const std::vector<float> got = turns.rows(0, 64).angles.to_vector<float>();
+    const engine::DeviceScope here(engine::cpu);
+    CHECK(got == RopeTurns(frequencies, false, engine::DType::f32).rows(0, 64).angles.to_vector<float>());
+  }
 }
 
 }  // namespace headroom::models

@@ -33,7 +33,7 @@ void check_on_cuda(const OpEntry& op) {
 const bool registered = [] {
   for (const OpEntry& op : autograd::op_registry()) {
     testing::register_test(op.name, "[op]", [&op] { check_on_cpu(op); });
-    testing::register_test(op.name + " on CUDA", "[cuda]", [&op] { check_on_cuda(op); });
+    testing::register_test(op.name + " on CUDA", "[cuda][suite]", [&op] { check_on_cuda(op); });
   }
   return true;
 }();

@@ -27,11 +27,17 @@ engine::QuantizedMatrix random_blocks(const std::string& name, BlockFormat forma
   const Tensor bytes =
       engine::random_integers({blocks * traits.bytes}, 0, 256, key_of(name + "/blocks")).to(engine::DType::u8);
   const Tensor values = engine::random_uniform({blocks, 2}, -1, 1, key_of(name + "/scales"));
-  for (int64_t b = 0; b < blocks; ++b)
+  const auto exponent_of = [&](int64_t b) -> uint8_t& {
+    return bytes.mutable_data<uint8_t>()[b * traits.bytes + traits.exponent_place];
+  };
+  for (int64_t b = 0; b < blocks; ++b) {
+    if (traits.exponent_place >= 0)  // of 2^-7 to 2^-4, in place of one that may be 2^127
+      exponent_of(b) = 121 + exponent_of(b) % 4;
     for (int64_t i = 0; i < 2 && traits.scale_places[i] >= 0; ++i) {
       const engine::f16 scale(values.data<float>()[b * 2 + i] / static_cast<float>(traits.typical));
       std::memcpy(bytes.mutable_data<uint8_t>() + b * traits.bytes + traits.scale_places[i], &scale.bits, 2);
     }
+  }
   return {format, rows, cols, bytes};
 }
 

@@ -2,14 +2,14 @@
 #include <algorithm>
 
 #include "autograd/op_suite/data.h"
-#include "tests/op_suite/quantized_data.h"
-#include "tests/op_suite/registry.h"
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary_list.h"
 #include "engine/ops/elementwise/comparison_list.h"
 #include "engine/ops/elementwise/logical.h"
 #include "engine/ops/elementwise/unary_list.h"
+#include "tests/op_suite/quantized_data.h"
+#include "tests/op_suite/registry.h"
 #include "tests/peers/generators.h"
 
 namespace headroom::peers {
@@ -93,9 +93,11 @@ Case linear_case(Random& random, DType dtype) {
 
 Case quantized_linear_case(Random& random, DType dtype) {
   using engine::BlockFormat;
-  const BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1, BlockFormat::q5_0,
-                                 BlockFormat::q5_1, BlockFormat::q4_k, BlockFormat::q6_k};
-  const BlockFormat format = formats[random.integer(0, 6)];
+  const BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1,   BlockFormat::q5_0,
+                                 BlockFormat::q5_1, BlockFormat::q4_k, BlockFormat::q6_k,   BlockFormat::q2_k,
+                                 BlockFormat::q3_k, BlockFormat::q5_k, BlockFormat::iq4_nl, BlockFormat::iq4_xs,
+                                 BlockFormat::mxfp4};
+  const BlockFormat format = formats[random.integer(0, 12)];
   const int64_t block = engine::traits_of(format).elements, in_width = block * random.integer(1, 512 / block),
                 out_width = random.size();
   Shape x = random.shape(0, 2);

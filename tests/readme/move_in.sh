@@ -19,9 +19,9 @@ sed -i '/^}  \/\/ namespace/e cat softsign' engine/ops/elementwise/math_function
 sed -i '/define HEADROOM_UNARY_OPS/a\  X(softsign, Softsign) \\' engine/ops/elementwise/unary_list.h
 printf 'softplus\nsoftsign\n' >>engine/ops.txt
 
-cp -r examples/iq4_nl/engine examples/iq4_nl/tests .
-sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/iq4_nl.h"|
-s|^  X(q6_k, .*|&\n  X(iq4_nl, IQ4_NL, 20, 25) \\|' engine/quantized/format.h
+cp -r examples/tq2_0/engine examples/tq2_0/tests .
+sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/tq2_0.h"|
+s|^  X(q6_k, .*|&\n  X(tq2_0, TQ2_0, 35, 37) \\|' engine/quantized/format.h
 
 for part in family family-test positions-value positions-formula positions-row; do example adding.md $part; done
 sed -i '/^const std::array table{/r family' models/families/family.cpp

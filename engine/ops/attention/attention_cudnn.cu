@@ -1,7 +1,10 @@
 #include <cstdint>
+#include <exception>
 
+#include "engine/cuda/graph.h"
 #include "engine/cuda/sdpa.h"
 #include "engine/ops/attention/attention_problem.h"
+#include "engine/transfer.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -47,7 +50,7 @@ SdpaProblem problem_of(const Call& c) {
 
 template <class Call>
 bool supports(const Call& c) {
-  return c.problem.window == 0 && sdpa_refusal(problem_of(c)).empty();
+  return c.problem.window == 0 && sdpa_answer(problem_of(c)).empty();
 }
 
 template <class Call>
@@ -56,17 +59,34 @@ void make_readable(Call& c) {
     if (!lies_well(*x)) *x = x->contiguous();
 }
 
+/// Runs the library; where it fails, the rows behind this one, which then refuses the problem. A lost device is no
+/// refusal, nor is what cannot be captured, where other kernels would have other bits than the steps before.
+template <class Call, class F>
+void run_or_give_up(const Op<Call>& op, Call& c, const F& library) {
+  try {
+    return library();
+  } catch (const std::exception& error) {
+    if (device_is_lost() || Capture::is_on()) throw;
+    give_up_sdpa(problem_of(c), error.what());
+  }
+  op.run(c);
+}
+
 void forward(AttentionCall& c) {
   make_readable(c);
-  sdpa_forward(problem_of(c),
-               {c.q.raw(), c.k.raw(), c.v.raw(), c.out.y.mutable_raw(), c.out.lse.mutable_data<float>()});
+  run_or_give_up(attention_op, c, [&] {
+    sdpa_forward(problem_of(c),
+                 {c.q.raw(), c.k.raw(), c.v.raw(), c.out.y.mutable_raw(), c.out.lse.mutable_data<float>()});
+  });
 }
 
 void backward(AttentionGradCall& c) {
   make_readable(c);
-  const Tensor dy = c.dy.contiguous(), y = c.forward.y.contiguous(), lse = c.forward.lse.contiguous();
-  sdpa_backward(problem_of(c), {dy.raw(), c.q.raw(), c.k.raw(), c.v.raw(), y.raw(), lse.data<float>(),
-                                c.dq.mutable_raw(), c.dk.mutable_raw(), c.dv.mutable_raw()});
+  run_or_give_up(attention_grad_op, c, [&] {
+    const Tensor dy = c.dy.contiguous(), y = c.forward.y.contiguous(), lse = c.forward.lse.contiguous();
+    sdpa_backward(problem_of(c), {dy.raw(), c.q.raw(), c.k.raw(), c.v.raw(), y.raw(), lse.data<float>(),
+                                  c.dq.mutable_raw(), c.dk.mutable_raw(), c.dv.mutable_raw()});
+  });
 }
 
 }  // namespace

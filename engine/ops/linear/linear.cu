@@ -3,6 +3,7 @@
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/blas.h"
 #include "engine/ops/sum/sum.h"
+#include "engine/profile.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -19,7 +20,9 @@ void run(LinearCall& c) {
   } else {
     fill_zero(c.y);
   }
-  if (c.bias.defined()) add_bias(c.y, c.bias);
+  if (!c.bias.defined()) return;
+  const OpSpan span("linear: bias apart");
+  add_bias(c.y, c.bias);
 }
 
 /// Whether a product may be written there, of which the library then makes both in one dtype.
@@ -46,7 +49,11 @@ void run_sums(LinearSumsCall& c) {
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
   product.result = result;
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
-  if (c.need_bias) c.dbias = sum(c.dy, {0}, false);
+  if (c.need_bias) {
+    const OpSpan span("linear: bias gradient apart");
+    // In the result's dtype: a bf16 sum would be rounded before it reaches an f32 place.
+    copy_inplace(c.dbias, sum(c.dy.to(result), {0}, false));
+  }
   if (!c.need_weight) return;
   product.epilogue = BlasEpilogue::none;
   is_product ? blas_matmul(product, operands) : fill_zero(c.dweight);

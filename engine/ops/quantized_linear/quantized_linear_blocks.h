@@ -155,6 +155,18 @@ struct IntegerBlocks<blocks::Q4_K> {
   static __m256 step_of(const float* steps, int i) { return _mm256_broadcast_ss(steps + i); }
 };
 
+/// Scales as in Q4_K; bit k of the 32 bytes behind them is the fifth of block k.
+template <>
+struct IntegerBlocks<blocks::Q5_K> : IntegerBlocks<blocks::Q4_K> {
+  static constexpr int group_bytes = 176;
+  static __m256i values_of(const uint8_t* w, int i) {
+    const __m256i low = IntegerBlocks<blocks::Q4_K>::values_of(w + 32, i);
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 16));
+    const __m256i fifth = _mm256_and_si256(_mm256_srli_epi16(bits, i), _mm256_set1_epi8(1));
+    return _mm256_or_si256(low, _mm256_slli_epi16(fifth, 4));
+  }
+};
+
 /// Each 16 elements have a scale: d[0] has those of the blocks' first halves, d[1] those of their second.
 template <>
 struct IntegerBlocks<blocks::Q6_K> {

@@ -19,6 +19,7 @@ struct Scale {
 ///   number<M>(b, j, i) q of number i of that run
 ///   has_minimum        whether the Scale's is added
 ///   scale_places       where a block's f16 stand: the first, and a second or -1
+///   exponent_place     where a format whose scale is a power of two has its exponent, of one byte; else -1
 ///   typical            about how large a number is in units of the first f16, for tests' random blocks
 ///   has_integer_products  whether engine/ops/quantized_linear/quantized_linear_blocks.h multiplies it by 8-bit
 ///   integers
@@ -27,6 +28,7 @@ struct Scale {
 /// over it, so that each instruction set has functions of its own.
 template <class F>
 struct Block {
+  static constexpr int exponent_place = -1;
   template <class M>
   HEADROOM_HD static float value(const Scale& scale, const uint8_t* block, int j, int i) {
     const float x = M::product(scale.step, static_cast<float>(F::template number<M>(block, j, i)));

@@ -53,7 +53,7 @@ class TextData final : public FinetuneData {
             arguments.text, train, context);
     require(judged >= context, "{}: {} tokens to validate on; expected a window of --context {}",
             arguments.validate.empty() ? arguments.text : arguments.validate, judged, context);
-    windows_ = std::make_unique<tasks::TextWindows>(std::move(tokens), context);
+    windows_ = std::make_unique<tasks::TextWindows>(std::move(tokens), context, bos_);
   }
 
   const tasks::Objective& objective() const override { return *windows_; }
@@ -81,10 +81,13 @@ class TextData final : public FinetuneData {
     return fmt::format("perplexity {:.4f} ({:.0f} tokens)", m.at("perplexity"), m.at("tokens_scored"));
   }
   tasks::FinetuneSettings settings() const override {
-    return {{"--text", tasks::sha256_of_file(arguments_.text)},
-            {"--validate", arguments_.validate.empty() ? "" : tasks::sha256_of_file(arguments_.validate)},
-            {"--validate-tokens", std::to_string(arguments_.validate_tokens)},
-            {"--context", std::to_string(context_)}};
+    tasks::FinetuneSettings out{
+        {"--text", tasks::sha256_of_file(arguments_.text)},
+        {"--validate", arguments_.validate.empty() ? "" : tasks::sha256_of_file(arguments_.validate)},
+        {"--validate-tokens", std::to_string(arguments_.validate_tokens)},
+        {"--context", std::to_string(context_)}};
+    if (bos_) out.emplace_back("the token that begins each window", std::to_string(*bos_));
+    return out;
   }
 
  private:

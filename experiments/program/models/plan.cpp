@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
@@ -12,6 +11,7 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/pages/head_advice.h"
 #include "experiments/tools/plan/allocation_plan.h"
 #include "experiments/tools/plan/answer.h"
 #include "experiments/tools/plan/cost_plan.h"
@@ -19,6 +19,7 @@
 #include "experiments/tools/plan/plan_page.h"
 #include "experiments/tools/plan/study_run.h"
 #include "experiments/tools/plan/usual_heads.h"
+#include "models/positions.h"
 #include "tasks/data/locate.h"
 #include "tasks/measure/text_tokens.h"
 
@@ -44,7 +45,7 @@ struct PlanArguments {
   ModelFlags flags;
   std::string head_dims, machine, keep = "heads", lags = "any";
   CostRequest costs;
-  std::string task;                      ///< --for
+  std::string task, positions;           ///< --for
   std::vector<MeasuredChoice> measured;  ///< of the study that the decay is from
   bool is_json = false, has_tables = false, force = false;
   std::string page;
@@ -169,22 +170,34 @@ void say_page(const PlanArguments& arguments) {
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 
-/// What trained models of our studies found for such a task, at --width where that is given; where none was trained at
-/// that width, a guess goes first.
+/// What trained models of our studies found for such a task, at --width where that is given, else at each width that
+/// was measured; the answers go first.
 void say_measured(const PlanArguments& arguments) {
   std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
-  std::set<int64_t> widths;
-  for (const MeasuredChoice& one : found) widths.insert(one.choice.width);
-  std::optional<PlanAnswer> guess;
-  if (arguments.width && !widths.contains(*arguments.width))
-    guess = unmeasured_answer(*arguments.width, arguments.task, found);
-  else if (arguments.width)
-    std::erase_if(found, [&](const MeasuredChoice& one) { return one.choice.width != *arguments.width; });
-  if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found, guess);
-  if (arguments.is_json) return fmt::print("{}", choices_json(found));
+  const auto keep = [&](const char* option, const auto& is_kept) {
+    std::erase_if(found, [&](const MeasuredChoice& one) { return !is_kept(one.choice); });
+    require(!found.empty(), "{}: nothing was measured with it for '{}'", option, arguments.task);
+  };
+  if (arguments.token_dim)
+    keep("--token-dim", [&](const HeadChoice& c) { return c.token_dim == static_cast<double>(*arguments.token_dim); });
+  const auto at_width = [&](const MeasuredChoice& one) { return one.choice.width == arguments.width; };
+  const bool is_measured = std::any_of(found.begin(), found.end(), at_width);
+  if (is_measured) keep("--width", [&](const HeadChoice& c) { return c.width == arguments.width; });
+  std::vector<PlanAnswer> answers;
+  if (arguments.width && !is_measured) answers.push_back(unmeasured_answer(*arguments.width, arguments.task, found));
+  else
+    for (const int64_t width : widths_of(curves_of(found)))
+      answers.push_back(*measured_answer(curves_of(found), width, arguments.positions));
+  if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found, answers);
+  if (arguments.is_json) {
+    nlohmann::ordered_json out{{"task", arguments.task}, {"answers", nlohmann::ordered_json::array()}};
+    for (const PlanAnswer& answer : answers) out["answers"].push_back(answer_json(answer));
+    out["choices"] = nlohmann::ordered_json::parse(choices_json(found));
+    return fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
   const int columns = static_cast<int>(output_columns());
-  if (guess) fmt::print("{}\n", answer_text(*guess, columns));
-  fmt::print("{}", measured_text(found, columns, guess.has_value()));
+  for (const PlanAnswer& answer : answers) fmt::print("{}\n", answer_text(answer, columns));
+  fmt::print("{}", measured_text(found, columns));
   say_page(arguments);
 }
 
@@ -195,6 +208,7 @@ void plan(PlanArguments arguments) {
     require(is_alone, "--for: says what was measured; give no decay and no model");
     return say_measured(arguments);
   }
+  require(arguments.positions.empty(), "--positions: needs --for TASK");
   require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: expected 1 to {}, got {}", most_terms,
           arguments.terms);
   const std::optional<CostPlan> costs = costs_of(arguments);
@@ -203,7 +217,8 @@ void plan(PlanArguments arguments) {
   if (allocation) answer = answer_of(*allocation, arguments.measured);
   if (!arguments.page.empty()) write_plan_page(arguments.page, answer, allocation, costs);
   if (arguments.is_json) {
-    nlohmann::ordered_json out = allocation ? allocation_json(*allocation) : nlohmann::ordered_json::object();
+    nlohmann::ordered_json out{{"answer", answer_json(answer ? *answer : usual_answer(*costs))}};
+    if (allocation) out.update(allocation_json(*allocation));
     if (costs) out["costs"] = cost_json(*costs);
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
@@ -267,6 +282,10 @@ void add_plan_command(Command app) {
   command.option("--on MACHINE", a->machine, "a machine by name, like h100 (default: this one, measured)");
   command.option("--for TASK", a->task,
                  "a task, like mlm, ntp or n-gram: what trained models of our studies found for it");
+  std::vector<std::string> schemes;
+  for (const models::PositionScheme& scheme : models::position_schemes()) schemes.emplace_back(scheme.name);
+  command.option("--positions", a->positions, "with --for: the scheme of positions, where its answer is another")
+      .one_of(schemes);
   command.flag("--tables", a->has_tables, "also every bound, split and width behind the answer");
   command.flag("--json", a->is_json, "JSON instead of sentences and tables");
   command.option("--html FILE", a->page, "also write a page: the answer, its curves and tables").output();

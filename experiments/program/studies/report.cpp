@@ -91,10 +91,7 @@ void compare_with_paper(const std::string& out) {
 }
 
 void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
-  std::vector<MeasuredChoice> choices;
-  for (const StudyResults& results : all)
-    for (MeasuredChoice& choice : measured_choices(results)) choices.push_back(std::move(choice));
-  write_file(path, choices_json(choices));
+  write_file(path, choices_json(distinct_choices(all)));
 }
 
 /// Before studies are read and figures drawn: throws Error for outputs without a study, that cannot be written, that

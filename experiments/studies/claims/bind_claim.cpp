@@ -6,6 +6,7 @@
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
+#include "experiments/studies/claims/paper_sentences.h"
 #include "experiments/studies/claims/reference.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/claims/why.h"
@@ -85,6 +86,16 @@ void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study)
                           exact(factor), metric, exact(standard_effect(metric))));
 }
 
+std::string bind_sentence(Reader& in, const ClaimConfig& claim) {
+  std::vector<std::string> ids{""};
+  for (const PaperSentence& s : paper_sentences()) ids.push_back(s.id);
+  const std::string sentence =
+      in.word("sentence", "", ids, "the paper's sentence that it tests (data/paper_sentences.json)");
+  if (!sentence.empty() && claim.paper.empty())
+    in.complain("sentence", "only a claim of the paper (paper = ...) tests a sentence");
+  return sentence;
+}
+
 }  // namespace
 
 ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<ClaimConfig>& above) {
@@ -100,6 +111,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.metric =
       in.text("metric", {"", "the report's y"}, "a metric of the test data, or parameters, flops or seconds");
   claim.paper = in.text("paper", "", "the paper's claim in words");
+  claim.sentence = bind_sentence(in, claim);
   claim.theorem = in.text("theorem", "", "what a theorem, a lemma or a bound says, in words: a check of it");
   claim.ours = in.text("ours", "", "a claim of our own in words");
   if (!claim.paper.empty() && !claim.theorem.empty()) in.complain("theorem", "expected one of paper, theorem and ours");
@@ -117,7 +129,8 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.to = in.optional_real("to", {}, "largest x it speaks of");
   claim.learned_at = in.optional_real("learned_at", {},
                                       "value of the metric that the best x must reach for the target "
-                                      "to count as learned (default: 0.5 of relative_mse)");
+                                      "to count as learned (default: 0.5 of relative_mse, and of the cross-entropy of "
+                                      "a text that the studies use what a table of pairs reaches)");
   claim.significance =
       in.real("significance", claim.significance, {.low = 0, .high = 1, .low_open = true, .high_open = true},
               "of a false pass, and of a false fail");

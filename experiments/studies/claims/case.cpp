@@ -23,6 +23,9 @@ std::vector<double> parts_of(const Point& p, int64_t seed, bool logs) {
   return parts;
 }
 
+/// Whether the value of a seed is a bound.
+bool is_bound(const Point& p, int64_t seed) { return p.may_be_more.contains(seed) || p.may_be_less.contains(seed); }
+
 /// Adds weight × parts; the sum has none where one of its terms has none, or another number of them.
 void add_parts(std::vector<double>& sum, const std::vector<double>& parts, double weight, bool is_first) {
   if (is_first) sum.assign(parts.size(), 0);
@@ -35,6 +38,7 @@ void add_parts(std::vector<double>& sum, const std::vector<double>& parts, doubl
 Sample combined_sample(const Terms& terms, bool logs) {
   Sample sample;
   bool has_parts = true;
+  std::vector<std::ptrdiff_t> bounds;  // of each seed
   for (const auto& entry : terms.front().first->values) {
     const int64_t seed = entry.first;
     double sum = 0;
@@ -49,18 +53,30 @@ Sample combined_sample(const Terms& terms, bool logs) {
       add_parts(parts, parts_of(*point, seed, logs), weight, i == 0);
     }
     if (!in_all) continue;
+    for (const auto& [point, weight] : terms) {
+      sample.may_be_more |= weight != 0 && (weight > 0 ? point->may_be_more : point->may_be_less).contains(seed);
+      sample.may_be_less |= weight != 0 && (weight > 0 ? point->may_be_less : point->may_be_more).contains(seed);
+    }
+    bounds.push_back(std::count_if(terms.begin(), terms.end(), [seed](const auto& term) {
+      return term.second != 0 && is_bound(*term.first, seed);
+    }));
     sample.seeds.push_back(sum);
     has_parts = has_parts && parts.size() > 1 && (sample.parts.empty() || parts.size() == sample.parts[0].size());
     sample.parts.push_back(std::move(parts));
   }
   if (!has_parts) sample.parts.clear();
+  if (!bounds.empty()) {
+    const auto fewest = std::count(bounds.begin(), bounds.end(), *std::min_element(bounds.begin(), bounds.end()));
+    sample.censored = static_cast<int>(std::ssize(bounds) - fewest);
+  }
   return sample;
 }
 
 ConfidenceInterval interval_of(const std::string& name, const Estimate& number, double level) {
-  if (number.is_computed() || level <= 0) return {.name = name, .value = number.value};
+  const char* const sign = number.may_be_more == number.may_be_less ? "" : number.may_be_more ? "≥ " : "≤ ";
+  if (number.is_computed() || level <= 0) return {.name = name, .value = number.value, .sign = sign};
   const auto [low, high] = number.interval(level);
-  return {name, number.value, low, high, level, number.method()};
+  return {name, number.value, low, high, level, number.method(), sign};
 }
 
 ConfidenceInterval exponential(ConfidenceInterval logs) {
@@ -90,7 +106,8 @@ std::vector<const Point*> Case::points(const std::vector<double>& without) const
 
 Estimate Case::combine(const Terms& terms, bool logs) const {
   const Sample sample = combined_sample(terms, logs);
-  return claim.deterministic ? Estimate::computed(mean(sample.seeds)) : estimate(sample);
+  if (!claim.deterministic) return estimate(sample);
+  return {.value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
 }
 
 std::vector<Hypothesis::Reservation> Case::reservations(const std::vector<const Point*>& compared) const {
@@ -163,7 +180,8 @@ Curve curve_in_range(const StudyResults& results, const std::string& series, con
 
 std::string in_brackets(const ConfidenceInterval& interval, const char* unit) {
   const bool is_difference = interval.name.ends_with("_difference");
-  std::string text = is_difference ? "a difference of " + rounded(interval.value) : rounded(interval.value) + unit;
+  const std::string value = interval.sign + rounded(interval.value);
+  std::string text = is_difference ? "a difference of " + value : value + unit;
   if (!std::isnan(interval.low)) text += fmt::format(" [{}, {}]", rounded(interval.low), rounded(interval.high));
   return text;
 }

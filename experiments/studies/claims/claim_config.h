@@ -19,6 +19,7 @@ struct ClaimConfig {
   std::string series;                             ///< the series it judges; "" = the only one
   std::string metric;                             ///< of the test data; "" = the report's y
   std::string paper;                              ///< the paper's claim in words
+  std::string sentence;                           ///< of the paper, that it tests: an id of paper_sentences.h
   std::string theorem;                            ///< what a theorem, a lemma or a bound says, in words
   std::string ours;                               ///< our own claim in words; of these three at most one is there
   std::string why;                                ///< why it fails, in plain words, with places for numbers (why.h)
@@ -28,7 +29,7 @@ struct ClaimConfig {
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
   std::optional<double> from, to;      ///< the x that it covers; without: all
-  /// What the best x must reach for the target to count as learned; without: unlearned_share, for relative_mse alone.
+  /// What the best x must reach for the target to count as learned; without: learned_limit() of its curve.
   std::optional<double> learned_at;
   double significance = 0.05;  ///< of a false pass, and of a false fail
   bool log_error = true;       ///< values that are sampled are compared on logarithms, where the kind compares ratios

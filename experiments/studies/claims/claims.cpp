@@ -56,6 +56,9 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
   for (const Point& p : c.curve.points) {
     if (!p.failed.empty())
       verdict.notes.push_back(fmt::format("at {} seed {} failed and is in no mean", c.at(p), list(p.failed)));
+    if (!p.may_be_more.empty())
+      verdict.notes.push_back(fmt::format("at {} {} of {} seeds did not get there: a lower bound for such a seed",
+                                          c.at(p), p.may_be_more.size(), p.values.size()));
     if (!p.missing.empty()) verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
     for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
     for (const std::string& key : p.single) single[{key, p.choice.at(key)}].push_back(exact(p.x));
@@ -247,7 +250,8 @@ std::vector<Verdict> judge(const StudyResults& results) {
   const auto names = series_names(results);
   std::vector<Verdict> verdicts;
   std::vector<std::optional<Hypothesis>> hypotheses;
-  std::vector<std::optional<std::string>> open;  // why a claim stays open whatever its p-values are
+  std::vector<std::optional<std::string>> open;      // why a claim stays open whatever its p-values are
+  std::vector<std::optional<std::string>> no_seeds;  // why more seeds are no remedy for one that they left undecided
   for (const ClaimConfig& claim : results.claims) {
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
     const std::string& other = claim.keys.than.series;
@@ -257,6 +261,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
     Verdict& verdict = verdicts.emplace_back(blank(claim));
     std::optional<Hypothesis>& hypothesis = hypotheses.emplace_back();
     std::optional<std::string>& reason_to_wait = open.emplace_back();
+    std::optional<std::string>& stalled = no_seeds.emplace_back();
     try {
       const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
                    last_part(results.report.x_key)};
@@ -270,6 +275,9 @@ std::vector<Verdict> judge(const StudyResults& results) {
         verdict.is_learned = !reason_to_wait;
         if (!reason_to_wait) reason_to_wait = untuned(c);
         verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
+        if (!reason_to_wait && (reason_to_wait = not_held_out(c)))
+          verdict.needs = "a test set apart from the items that rates are chosen on";
+        stalled = outgrown(c);
         note_training(c, verdict);
         if (const std::string why = reservations_of(*hypothesis); !why.empty())
           verdict.notes.push_back(why + ": comparisons with such models decide nothing");
@@ -285,8 +293,13 @@ std::vector<Verdict> judge(const StudyResults& results) {
     verdict.sentence = verdict.comparison();
   }
   decide(verdicts, hypotheses, results.level);
-  for (size_t i = 0; i < verdicts.size(); ++i)
-    if (open[i]) leave_open(verdicts[i], *open[i]);
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    Verdict& v = verdicts[i];
+    if (open[i]) leave_open(v, *open[i]);
+    if (open[i] || !no_seeds[i] || v.status != VerdictStatus::undecided || !v.is_learned) continue;
+    v.needs = "training, or rates, that make the larger models better";
+    leave_open(v, *no_seeds[i]);
+  }
   return verdicts;
 }
 

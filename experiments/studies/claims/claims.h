@@ -22,6 +22,7 @@ struct ConfidenceInterval {
   double low = none, high = none;  ///< NaN below two seeds, and where the value was computed
   double level = none;             ///< 0.9: probability that the number lies inside; each end is missed as often
   std::string method{};            ///< "t", "t on logs", "crossed t on logs, Bonferroni over 4", "Fieller"; "" for none
+  std::string sign{};              ///< "≥ " where `value` is a lower bound, "≤ " where an upper one
 };
 
 /// What the measurements say about one claim.
@@ -35,6 +36,7 @@ struct Verdict {
   double p_against = none;  ///< that the claim is true would show as much against it; likewise
   bool is_learned = true;   ///< false where what it hangs on has not learned the target: then neither pass nor fail
   bool is_tuned = true;     ///< false where an x has no rate chosen inside its grid: then neither, too
+  std::string needs;        ///< what else a claim needs that is left open, where more seeds are no remedy; "" for most
   bool has_choice_at_edge = false;                      ///< a value was chosen at an end of those tried
   double margin = none;                                 ///< Hypothesis::margin(): how far it is from the other verdict
   std::optional<int> seeds_needed;                      ///< that would decide an undecided claim, from the spread seen
@@ -66,7 +68,9 @@ struct Verdict {
 /// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that. An x
 /// some of whose seeds are above it decides nothing, though others may. Undecided, too, is a claim that compares x at a
 /// single learning rate, or at one that stands at an end of its grid, unless it says why that is enough
-/// (ClaimConfig::single_rate).
+/// (ClaimConfig::single_rate), and one whose rates were chosen on the items that are reported. Of an undecided one
+/// where a model of twice the size is no better, it is not said how many seeds would decide. In both, seeds are still
+/// added: those that are there are not thrown away for a reason that no seed changes.
 ///
 /// An x without a finished trial or a sweep that is not complete gives `not_run`, a claim that neither p decides
 /// `undecided`. Throws Error for a series that does not exist.

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/claims/text_floor.h"
 #include "tasks/task.h"
 
 namespace headroom::experiments {
@@ -93,6 +94,15 @@ std::optional<double> last_gain(const TrialRecord& trial, const std::string& met
   return std::nullopt;
 }
 
+/// Whether a trial was validated on what it was tested on: sets of the same items give the same numbers.
+bool is_tested_on_validation(const TrialRecord& trial) {
+  const auto is_same = [&](const auto& metric) {
+    const auto found = trial.test.find(metric.first);
+    return found != trial.test.end() && found->second == metric.second;
+  };
+  return std::all_of(trial.validation.begin(), trial.validation.end(), is_same);
+}
+
 Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::set<int64_t>& seeds,
                  const Metric& metric) {
   for (auto& [choice, candidate] : candidates) {
@@ -121,11 +131,16 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   for (const auto& [seed, trial] : chosen->second.finished) {
     point.values[seed] = test(*trial, metric.name);
     values.push_back(point.values[seed]);
+    if (metric.name == "steps_to" && values.back() > static_cast<double>(trial->steps)) point.may_be_more.insert(seed);
     point.steps.insert(trial->steps);
+    point.parameters = std::max(point.parameters, trial->parameters);
     if (const auto gain = last_gain(*trial, metric.name)) point.last_gain[seed] = *gain;
     if (const auto parts = trial->test_parts.find(metric.name); parts != trial->test_parts.end())
       point.parts[seed] = parts->second;
   }
+  point.is_held_out = candidates.size() < 2 || values.empty() ||
+                      !std::all_of(chosen->second.finished.begin(), chosen->second.finished.end(),
+                                   [](const auto& entry) { return is_tested_on_validation(*entry.second); });
   point.validation = validation_mean(chosen->second, metric);
   summarise(point, tasks::larger_is_better(metric.name));
   return point;
@@ -231,19 +246,25 @@ bool is_validated(const std::vector<const Point*>& points) {
                      [](const Point* p) { return !std::isfinite(p->mean) || p->validation.has_value(); });
 }
 
+std::optional<double> learned_limit(const Curve& curve, const std::optional<double>& stated) {
+  if (stated) return stated;
+  return curve.metric == "relative_mse" ? std::optional(unlearned_share) : curve.floor;
+}
+
 void mark_learned(Curve& curve, const std::optional<double>& learned_at) {
-  if (!learned_at && curve.metric != "relative_mse") return;
+  const std::optional<double> limit = learned_limit(curve, learned_at);
+  if (!limit) return;
   for (Point& p : curve.points)
-    p.unlearned = static_cast<int>(std::count_if(p.values.begin(), p.values.end(), [&](const auto& entry) {
-      return curve.better(learned_at.value_or(unlearned_share), entry.second);
-    }));
+    p.unlearned = static_cast<int>(std::count_if(
+        p.values.begin(), p.values.end(), [&](const auto& entry) { return curve.better(*limit, entry.second); }));
 }
 
 std::optional<double> unlearned_best(const Curve& curve, const std::optional<double>& learned_at) {
   const Point* best = curve.best();
-  if (!best || (!learned_at && curve.metric != "relative_mse")) return std::nullopt;
+  const std::optional<double> limit = learned_limit(curve, learned_at);
+  if (!best || !limit) return std::nullopt;
   const double mean = curve.mean(*best);
-  return curve.better(learned_at.value_or(unlearned_share), mean) ? std::optional(mean) : std::nullopt;
+  return curve.better(*limit, mean) ? std::optional(mean) : std::nullopt;
 }
 
 std::optional<double> measured(const TrialRecord& trial, const std::string& metric) {
@@ -307,6 +328,7 @@ Curve curve(const StudyResults& results, const std::string& series, const std::s
     else candidate.failed.insert(trial->seed);
   }
   Curve result{series, metric.name, tasks::larger_is_better(metric.name), metric.kind, {}};
+  if (metric.name == "cross_entropy" && !trials.empty()) result.floor = text_floor(trials.front()->config);
   for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, metric));
   return result;
 }

@@ -29,6 +29,8 @@ struct Point {
   std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
   std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
   std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
+  std::set<int64_t> may_be_more;  ///< seeds whose value is a lower bound: what it counts the steps to was not reached
+  std::set<int64_t> may_be_less;  ///< seeds whose value is an upper bound
   std::optional<double> validation;  ///< Curve::mean of the same metric on validation, where all trials have it
   std::vector<int64_t> failed;       ///< seeds of the chosen trials that failed: in none of the means below
   std::vector<int64_t> missing;      ///< seeds of the series that have no trial here
@@ -38,7 +40,9 @@ struct Point {
   /// before: of the metric on validation, or of the training loss where that was not measured often enough; where it
   /// has either.
   std::map<int64_t, double> last_gain;
-  int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
+  bool is_held_out = true;   ///< false where the choice was made among several on the very items that are reported
+  int64_t parameters = 0;    ///< of the model: the most of the trials of `values`
+  int failed_elsewhere = 0;  ///< failed trials of the choices that were not taken
   double mean = 0, standard_error = 0;  ///< NaN without (enough) values, like the next two
   double geometric_mean = 0, best = 0;  ///< best: of the best seed
 };
@@ -52,6 +56,7 @@ struct Curve {
   bool larger_is_better = false;
   MeanKind kind = MeanKind::geometric;
   std::vector<Point> points;
+  std::optional<double> floor{};  ///< text_floor() of its trials, where the metric is their cross-entropy
 
   /// The mean over seeds of that kind, of the test metric.
   double mean(const Point& point) const { return kind == MeanKind::geometric ? point.geometric_mean : point.mean; }
@@ -76,12 +81,15 @@ bool is_validated(const std::vector<const Point*>& points);
 /// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
 constexpr double unlearned_share = 0.5;
 
-/// Counts the seeds of each point that did not learn the target: whose value is worse than `learned_at`, or without one
-/// than unlearned_share of relative_mse. Other metrics have no such limit.
+/// What a value must reach for the target to count as learned: what is stated; without it unlearned_share of
+/// relative_mse, and of a text's cross-entropy its floor. Other metrics have no such limit.
+std::optional<double> learned_limit(const Curve& curve, const std::optional<double>& stated = {});
+
+/// Counts the seeds of each point that did not learn the target: whose value is worse than learned_limit().
 void mark_learned(Curve& curve, const std::optional<double>& learned_at);
 
-/// The best mean, where it does not reach `learned_at` (unlearned_share where that is none, for relative_mse alone):
-/// then no x has learned the target. None where it does, or where nothing says what learning takes.
+/// The best mean, where it does not reach learned_limit(): then no x has learned the target. None where it does, or
+/// where nothing says what learning takes.
 std::optional<double> unlearned_best(const Curve& curve, const std::optional<double>& learned_at = {});
 
 /// The names of the study's series: {""} when it has no [[series]].

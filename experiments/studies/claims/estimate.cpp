@@ -66,10 +66,12 @@ double Estimate::error(double n) const {
 }
 
 double Estimate::degrees(double n) const {
-  const double of_seeds = seed_variance / n;
-  const double noise = square(of_seeds) / (n - 1) + parts_noise;
   if (is_computed()) return std::numeric_limits<double>::infinity();
-  return noise > 0 ? square(of_seeds + parts_variance) / noise : n - 1;
+  const double free = n * (1 - static_cast<double>(censored) / seeds) - 1;
+  if (!(free > 0)) return none;
+  const double of_seeds = seed_variance / n;
+  const double noise = square(of_seeds) / free + parts_noise;
+  return noise > 0 ? square(of_seeds + parts_variance) / noise : free;
 }
 
 double Estimate::errors_beyond(double threshold, double n) const {
@@ -82,29 +84,38 @@ Estimate::Sides Estimate::sides(double threshold) const {
   const double t = errors_beyond(threshold, seeds);
   if (std::isnan(t)) return {};
   const double tail = upper_tail(std::abs(t), degrees(seeds));
-  return t > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail};
+  return known(t > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail});
 }
 
 Estimate::Sides Estimate::sides(double threshold, double n) const {
   constexpr double four_of_five = 0.8416212335729143;  // of a normal variable lie below
   const double t = errors_beyond(threshold, n);
   if (std::isnan(t)) return {};
-  return {upper_tail(t - four_of_five, degrees(n)), upper_tail(-t - four_of_five, degrees(n))};
+  return known({upper_tail(t - four_of_five, degrees(n)), upper_tail(-t - four_of_five, degrees(n))});
+}
+
+Estimate::Sides Estimate::known(Sides sides) const {
+  if (may_be_less) sides.above = none;
+  if (may_be_more) sides.below = none;
+  return sides;
 }
 
 std::pair<double, double> Estimate::interval(double level) const {
-  const double spread = error();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double spread = error(), free = degrees(seeds);
   if (is_computed()) return {value, value};
-  if (std::isnan(value) || std::isnan(spread) || has_no_spread()) return {none, none};
-  const double half =
-      spread * boost::math::quantile(boost::math::complement(StudentsT(degrees(seeds)), (1 - level) / 2));
-  return {value - half, value + half};
+  if (std::isnan(value) || std::isnan(spread) || std::isnan(free) || has_no_spread()) return {none, none};
+  const double half = spread * boost::math::quantile(boost::math::complement(StudentsT(free), (1 - level) / 2));
+  return {may_be_less ? -infinity : value - half, may_be_more ? infinity : value + half};
 }
 
 Estimate estimate(const Sample& sample) {
   Estimate out;
   out.value = mean(sample.seeds);
   out.seeds = static_cast<int>(sample.seeds.size());
+  out.may_be_more = sample.may_be_more;
+  out.may_be_less = sample.may_be_less;
+  out.censored = sample.censored;
   if (out.seeds < 2) {
     out.seeds = std::max(out.seeds, 1);  // 0 says that nothing spreads
     return out;
@@ -119,7 +130,8 @@ Estimate estimate(const Sample& sample) {
   if (sample.parts.empty() || sample.parts[0].size() < 2) return out;
   std::vector<std::vector<double>> parts;
   for (const std::vector<double>& row : sample.parts) parts.push_back(scaled(row, -out.exponent));
-  add_parts(parts, out);
+  if (are_equal(scaled(all, -out.exponent))) out.has_parts = true;  // what rounding leaves is no spread
+  else add_parts(parts, out);
   return out;
 }
 

@@ -11,6 +11,9 @@ namespace headroom::experiments {
 struct Sample {
   std::vector<double> seeds;               ///< (S)
   std::vector<std::vector<double>> parts;  ///< (S, K), or empty
+  bool may_be_more = false;                ///< the value of some seed is a lower bound
+  bool may_be_less = false;                ///< the value of some seed is an upper bound
+  int censored = 0;                        ///< seeds that tell less than others: Estimate::censored
 };
 
 /// An estimate of a number from a sample of seeds, with Student's t on `degrees` degrees of freedom.
@@ -24,6 +27,12 @@ struct Estimate {
   double parts_variance = 0;  ///< what the finite test data add to the variance of the mean, whatever the seeds
   double parts_noise = 0;     ///< Σ (component of parts_variance)² / its degrees of freedom, in units⁴
   bool has_parts = false;
+  /// Whether the number may be more, or less, than the seeds say, as some know of theirs only what it is at least, or
+  /// at most. Then nothing speaks against more, or less.
+  bool may_be_more = false, may_be_less = false;
+  /// Seeds with more such bounds than others: no degree of freedom is theirs, since bounds that are alike say nothing
+  /// of a spread. Where all seeds have as many, the rest of the number still spreads, and the count is 0.
+  int censored = 0;
 
   /// A number without any error.
   static Estimate computed(double value) { return {.value = value}; }
@@ -34,7 +43,7 @@ struct Estimate {
 
   /// Standard error of the mean over `n` seeds of that spread; NaN below two.
   double error(double n) const;
-  /// Satterthwaite's degrees of freedom of that error.
+  /// Satterthwaite's degrees of freedom of that error; NaN where fewer than two seeds are not censored.
   double degrees(double n) const;
   double error() const { return error(seeds); }
   /// By how many standard errors over `n` seeds the number lies above a threshold; NaN as for sides().
@@ -51,10 +60,14 @@ struct Estimate {
   Sides sides(double threshold, double n) const;
 
   /// The interval that holds the number with probability `level`, each end missed as often as the other; NaN below two
-  /// seeds and where nothing spreads.
+  /// seeds and where nothing spreads. An end is infinite where the number may be more, or less.
   std::pair<double, double> interval(double level) const;
   /// "t", or "crossed t" where the error of the finite test data is in it.
   std::string method() const { return has_parts ? "crossed t" : "t"; }
+
+ private:
+  /// Without the sides that bounds say nothing of.
+  Sides known(Sides sides) const;
 };
 
 /// The mean over seeds. With parts, seeds × parts are two crossed random factors: the mean's variance is s²/S of the

@@ -18,6 +18,7 @@ Hypothesis Hypothesis::at_least(const Estimate& number, double threshold, bool s
 
 Hypothesis Hypothesis::at_most(Estimate number, double threshold, bool strictly) {
   number.value = -number.value;
+  std::swap(number.may_be_more, number.may_be_less);
   return at_least(number, -threshold, strictly);
 }
 
@@ -60,9 +61,11 @@ bool Hypothesis::has_no_spread() const {
 
 double Hypothesis::margin() const {
   if (kind_ == Kind::opposite) return -parts_[0].margin();
+  if (kind_ == Kind::pair) return parts_[1].margin() < 0 ? parts_[1].margin() : parts_[0].margin();
   if (kind_ == Kind::number) {
-    if (!number_.is_computed()) return number_.errors_beyond(threshold_, number_.seeds);
     const double distance = number_.value - threshold_;
+    if (distance < 0 ? number_.may_be_more : number_.may_be_less) return std::numeric_limits<double>::quiet_NaN();
+    if (!number_.is_computed()) return number_.errors_beyond(threshold_, number_.seeds);
     return distance == 0 ? 0 : distance / number_.error();
   }
   double deciding = std::numeric_limits<double>::quiet_NaN();
@@ -81,6 +84,7 @@ Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
     if (number_.is_computed()) {
       if (std::isnan(number_.value)) return {};
       const bool holds = is_strict_ ? number_.value > threshold_ : number_.value >= threshold_;
+      if (holds ? number_.may_be_less : number_.may_be_more) return {};
       return holds ? Evidence{0, 1} : Evidence{1, 0};
     }
     const Estimate::Sides sides = how.seeds ? number_.sides(threshold_, *how.seeds) : number_.sides(threshold_);
@@ -90,6 +94,7 @@ Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
     const Evidence whole = parts_[0].weigh(how);
     return {whole.p_against, whole.p};
   }
+  if (kind_ == Kind::pair) return {parts_[0].weigh(how).p, parts_[1].weigh(how).p_against};
   const bool all = kind_ == Kind::all;
   double largest = 0, smallest = 1;  // of what has to be true of every part, and of what one part is enough for
   for (const Hypothesis& part : parts_) {

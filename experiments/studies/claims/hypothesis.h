@@ -12,7 +12,7 @@ namespace headroom::experiments {
 /// What a claim says, of the numbers that more and more seeds would come to: that one number is at least a threshold,
 /// or that all, or any, of several such hypotheses hold.
 class Hypothesis {
-  enum class Kind { number, all, any, opposite };
+  enum class Kind { number, all, any, opposite, pair };
 
  public:
   /// That a number is at least `threshold`. Where it was computed, `strictly` says whether a tie is not enough.
@@ -22,6 +22,12 @@ class Hypothesis {
   static Hypothesis all_of(std::vector<Hypothesis> parts) { return of(Kind::all, std::move(parts)); }
   static Hypothesis any_of(std::vector<Hypothesis> parts) { return of(Kind::any, std::move(parts)); }
   static Hypothesis opposite_of(Hypothesis whole) { return of(Kind::opposite, {std::move(whole)}); }
+
+  /// What the data support where they support `strict`, and refute only where they refute `lenient`, which is true
+  /// wherever `strict` is: a truth between the two is neither.
+  static Hypothesis between(Hypothesis strict, Hypothesis lenient) {
+    return of(Kind::pair, {std::move(strict), std::move(lenient)});
+  }
 
   /// The fewest seeds of any number in it; none where nothing in it was sampled.
   std::optional<int> seeds() const;
@@ -40,7 +46,7 @@ class Hypothesis {
 
   /// By how many of its own standard errors the number that decides it lies on the claim's side of its threshold:
   /// below 0 where it lies on the other. Of several that all have to hold the least, of any the largest. Infinite where
-  /// the number was computed, NaN below two seeds and where nothing spreads.
+  /// the number was computed, NaN below two seeds, where nothing spreads, and where a bound may lie on the other side.
   double margin() const;
 
   /// p-values of the two hypotheses that a claim is tested with.

@@ -20,4 +20,13 @@ std::optional<std::string> unlearned(const Case& c);
 /// may turn the comparison.
 std::optional<std::string> untuned(const Case& c);
 
+/// At some x the best of several rates was chosen on the items that it is tested on: luck with those items counts as
+/// skill, and by how much may differ between x.
+std::optional<std::string> not_held_out(const Case& c);
+
+/// A model with at least twice the parameters of another on its curve has no cross-entropy that is lower by the
+/// smallest effect that counts: the training fell short, and more seeds would say more exactly by how much, but not
+/// what the models can do.
+std::optional<std::string> outgrown(const Case& c);
+
 }  // namespace headroom::experiments

@@ -26,6 +26,7 @@ Json claim_json(const ClaimConfig& c) {
   const auto add = [&](const char* key, const std::optional<double>& value) {
     if (value) out[key] = *value;
   };
+  if (!c.sentence.empty()) out["sentence"] = c.sentence;
   if (!c.metric.empty()) out["metric"] = c.metric;
   if (!c.because.empty()) out["because"] = c.because;
   if (!c.single_rate.empty()) out["single_rate"] = c.single_rate;
@@ -57,6 +58,7 @@ StoredVerdict read_verdict(const Json& node) {
   v.paper_says = claim.value("paper", "");
   v.ours_says = claim.value("ours", "");
   v.theorem_says = claim.value("theorem", "");
+  v.tests = claim.value("sentence", "");
   v.status = node.at("status").get<std::string>();
   v.measured = number(node, "measured");
   v.p = number(node, "p");
@@ -74,7 +76,7 @@ StoredVerdict read_verdict(const Json& node) {
   return v;
 }
 
-StoredVerdicts read_study(const Json& node) {
+StoredVerdicts read_stored(const Json& node) {
   StoredVerdicts study{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
   for (const Json& verdict : node.at("verdicts")) study.verdicts.push_back(read_verdict(verdict));
   for (const Json& beside : node.value("beside", Json::array()))
@@ -169,7 +171,7 @@ ClaimSource StoredVerdict::source() const {
 }
 
 StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  return read_study(study_json(results, verdicts));
+  return read_stored(study_json(results, verdicts));
 }
 
 std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
@@ -184,7 +186,7 @@ std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
       if (!fs::exists(path)) continue;
       const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26});
       try {
-        all.push_back(read_study(Json::parse(text)));
+        all.push_back(read_stored(Json::parse(text)));
       } catch (const nlohmann::json::exception&) {
         fail("{}: not a file of verdicts as this version writes them; headroom report STUDY writes it again",
              path.string());
@@ -222,6 +224,7 @@ std::string verdict_list_json(const std::vector<StoredVerdicts>& all) {
                       {"verdict", v.status},
                       {"measured", v.measured},
                       {"paper", paper}});
+      if (!v.tests.empty()) list.back()["sentence"] = v.tests;
     }
   }
   return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -25,6 +25,7 @@ struct StoredVerdict {
   std::optional<int> seeds_needed{};
   std::vector<ConfidenceInterval> intervals{};
   std::string theorem_says{};  ///< what a theorem says, in words
+  std::string tests{};         ///< id of the paper's sentence that the claim tests
 
   /// Whose claim it is.
   ClaimSource source() const;
@@ -61,7 +62,7 @@ std::string verdict_table(const std::vector<StoredVerdicts>& all, size_t columns
 
 /// `[{"study", "claim", "source", "verdict", "measured", "paper"}]`: `source` is "paper", "theorem" or "ours";
 /// `measured` is a number, or null when the claim is not run; `paper` the paper's number, without one its words, null
-/// for a claim that is not the paper's.
+/// for a claim that is not the paper's. "sentence" is there where the claim tests one of paper_sentences().
 std::string verdict_list_json(const std::vector<StoredVerdicts>& all);
 
 }  // namespace headroom::experiments

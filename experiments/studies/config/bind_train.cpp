@@ -80,7 +80,8 @@ void bind_start(Reader& in, TrainConfig& train) {
       "steps_to", "metric steps_to: the first validation where a metric reaches a value", [&](Reader& steps_to) {
         train.steps_to.emplace();
         train.steps_to->metric = steps_to.text("metric", std::nullopt, "of the validation set");
-        train.steps_to->value = steps_to.real("value", std::nullopt, {}, "that it is to reach; never: steps + 1");
+        train.steps_to->value =
+            steps_to.real("value", std::nullopt, {}, "that it is to reach; never: one more than the steps done");
       });
   in.leave_out_default("steps_to");
   if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "expected an eval_every above 0");

@@ -3,34 +3,37 @@
 #include <vector>
 
 #include "experiments/output/document.h"
-#include "experiments/studies/pages/head_choice.h"
+#include "experiments/studies/pages/head_advice.h"
 #include "experiments/studies/pages/results_page.h"
 
-/// The parts of the guide, how_many_heads_page().
+/// The parts of the guide, how_many_heads_page(), and of the page behind it. `curves`: distinct_learned().
 namespace headroom::experiments {
 
-/// What to choose in three points: by a search, without one, and what the curves do not cover.
-Blocks choice_advice(const std::vector<HeadChoice>& choices);
+/// What to take for each task and width (head_advice()), a row for the schemes of positions with one answer, with how
+/// sure that is, what one head costs, and the studies that it rests on; and the usual width where none was measured.
+Block choice_picker(const std::vector<Finding>& all, const std::vector<const HeadChoice*>& curves);
 
-/// The same for each kind of task under each scheme of positions, with the best numbers and how one head and the
-/// narrowest heads stand; and which curves say nothing, as nothing was learned.
-Blocks choice_sentences(const std::vector<HeadChoice>& choices);
+/// What holds over all curves, in three points: one head, narrow heads, the learning rate.
+Blocks choice_rules(const std::vector<const HeadChoice*>& curves);
 
-/// The same in numbers: by task, positions and width, then a row for each curve.
+/// The paper's guideline against heads of one width on the curves that can tell; nothing where there are none.
+Blocks choice_searches(const std::vector<const HeadChoice*>& curves);
+
+/// What the curves do not cover.
+Blocks choice_limits(const std::vector<HeadChoice>& choices, const std::vector<const HeadChoice*>& curves);
+
+/// "D 64: 8 × 8".
+std::string taken_text(const HeadAdvice& advice);
+
+/// A row for each curve, and which of them say nothing.
 Blocks choice_tables(const std::vector<HeadChoice>& choices);
 
 /// The paper's claims with our answers: a row for each figure and claim, in which the series that it was tried on stand
 /// together, and a line for what has not been run.
 Blocks guide_claims(const std::vector<Finding>& all);
 
-/// Where a plan's heads beat equal ones: for each "NAME: the plan" among the series, against the best on validation of
-/// the series "NAME: equal …" at each x, with the interval of the ratio (Bonferroni over all comparisons of the study).
-/// One sentence per NAME: at which x the plan is better, by how much at most, where it is worse and where it is open.
-/// Empty for a study without such series or without two seeds at a common x.
-std::vector<std::string> plan_answers(const StudyResults& results);
-
 /// A section for each heading that studies ask for ([study] guide), in the order in which they come: what each of their
-/// claims came to, how a plan does against equal heads, and the law of the best number.
+/// claims came to, and the law of the best number.
 Blocks guide_sections(const std::vector<Finding>& all);
 
 }  // namespace headroom::experiments

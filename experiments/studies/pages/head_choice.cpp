@@ -12,8 +12,11 @@
 #include "experiments/studies/claims/case.h"
 #include "experiments/studies/claims/guideline.h"
 #include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/claims/statistics.h"
 #include "experiments/studies/pages/centre.h"
+#include "experiments/studies/pages/tried.h"
 #include "models/positions.h"
+#include "tasks/kernel.h"
 
 namespace headroom::experiments {
 namespace {
@@ -28,6 +31,7 @@ struct Architecture {
   std::set<int64_t> widths, steps, layers;
   std::string task, setting;
   double token_dim = 0;
+  std::vector<double> decay;
 };
 
 /// A task in words; its kind itself where there are none.
@@ -35,7 +39,6 @@ std::string task_in_words(const Json& task) {
   std::string kind = task.value("kind", "");
   if (kind == "linear-functional") kind += " " + task.value("kernel", Json::object()).value("kind", "");
   static const std::map<std::string, std::string> words{{"linear-functional n-gram", "equal sums of the last tokens"},
-                                                        {"linear-functional delta", "one earlier token"},
                                                         {"volterra", "products of earlier tokens"},
                                                         {"induction-head", "copying and induction"},
                                                         {"next-token", "next token of a text"},
@@ -62,6 +65,23 @@ std::string positions_of(const Json& model) {
   return has_scores ? positions : positions + " without scores";
 }
 
+/// What the kernel of a sum of earlier tokens gives each lag; empty where the program knows no such kernel.
+std::vector<double> kernel_decay_of(const Json& task) {
+  tasks::KernelConfig kernel;
+  const Json given = task.value("kernel", Json::object());
+  kernel.kind = given.value("kind", "");
+  const auto& kinds = tasks::kernel_kinds();
+  const bool is_known = std::find(kinds.begin(), kinds.end(), kernel.kind) != kinds.end();
+  if (!is_known || kernel.kind == "list" || given.contains("ranks")) return {};
+  kernel.n = given.value("n", kernel.n);
+  kernel.alpha = given.value("alpha", kernel.alpha);
+  const int64_t last = task.value("length", int64_t{1}) - 1;
+  std::vector<double> decay = tasks::kernel_values(kernel, last);
+  for (double& value : decay) value = std::abs(value);
+  decay.resize(static_cast<size_t>(last));
+  return decay;
+}
+
 Architecture architecture_of(const StudyResults& r, const std::string& series) {
   Architecture a;
   for (const TrialRecord& t : r.trials) {
@@ -79,6 +99,7 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
     if (!config.contains("task")) continue;
     a.task = task_in_words(config["task"]);
     a.token_dim = config["task"].value("token_dim", 0.0);
+    if (config["task"].value("kind", "") == "linear-functional") a.decay = kernel_decay_of(config["task"]);
   }
   return a;
 }
@@ -89,11 +110,21 @@ HeadChoice::Option::Standing standing(const Case& c, const Point& p, double marg
   claim.keys.factor = margin;
   const Case at_p{c.results, claim, c.curve, c.axis};
   const auto holds = [&](const char* kind) {
-    return claim_kind(kind).hypothesis(at_p)->evidence().p <= claim.significance * c.results.level;
+    return claim_kind(kind).hypothesis(at_p)->evidence_of_trusted().p <= claim.significance * c.results.level;
   };
   if (holds("within_factor")) return HeadChoice::Option::Standing::as_good;
   if (holds("worse_than_best")) return HeadChoice::Option::Standing::worse;
   return HeadChoice::Option::Standing::open;
+}
+
+/// What the study's claims on this curve's errors take for learned; none where they do not say.
+std::optional<double> learned_at(const StudyResults& r, const std::string& series) {
+  for (const ClaimConfig& claim : r.claims) {
+    const bool is_on_it =
+        (claim.metric.empty() || claim.metric == r.report.y_metric) && (claim.series.empty() || claim.series == series);
+    if (is_on_it && claim.learned_at) return claim.learned_at;
+  }
+  return std::nullopt;
 }
 
 /// One number of heads, with its ratio to the best of the others.
@@ -101,7 +132,7 @@ HeadChoice::Option option_at(const Case& c, const Point& p, const Point& rival, 
   const bool larger = c.curve.larger_is_better;
   const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
   const auto& [qk_dim, v_dim] = a.head_dims.at(p.x);
-  return {p.x, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin)};
+  return {p.x, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin), p.unlearned};
 }
 
 /// Whether all heads of a curve have D/H dimensions.
@@ -111,6 +142,51 @@ bool has_equal_widths(const HeadChoice& choice) {
   });
 }
 
+/// HeadChoice::rate_off of the curve's best point.
+double rate_off(const StudyResults& r, const Curve& curve, const Point& best) {
+  constexpr double most = 4.001;
+  const std::string key = choice_key(r, &curve.series);
+  if (key.empty()) return NAN;
+  const Tried tried = tried_by_x(r, curve.series, key).at(best.x);
+  const double chosen = best.choice.at(key);
+  double off = NAN;
+  for (const auto& [rate, metrics] : tried) {
+    if (rate == chosen || std::max(rate / chosen, chosen / rate) > most) continue;
+    std::vector<double> ratios;
+    for (const auto& [seed, metric] : metrics) {
+      const auto own = tried.at(chosen).find(seed);
+      if (own == tried.at(chosen).end() || !std::isfinite(metric) || !std::isfinite(own->second)) continue;
+      ratios.push_back(curve.larger_is_better ? own->second / metric : metric / own->second);
+    }
+    if (!ratios.empty()) off = std::fmax(off, geometric_mean(ratios));
+  }
+  return off;
+}
+
+/// How the numbers of heads stand that `heads_of` names, on those curves where it names one.
+template <class HeadsOf>
+ChoiceTally tally_of(const std::vector<const HeadChoice*>& curves, const HeadsOf& heads_of) {
+  ChoiceTally tally;
+  std::vector<double> times;
+  for (const HeadChoice* const c : curves) {
+    const std::optional<double> heads = heads_of(*c);
+    if (!heads) continue;
+    const HeadChoice::Option& option =
+        *std::find_if(c->options.begin(), c->options.end(), [&](const auto& o) { return o.heads == *heads; });
+    const bool is_best = option.standing == Standing::best;
+    const Standing standing = c->tested(option);
+    ++tally.curves;
+    tally.best += is_best ? 1 : 0;
+    tally.good += standing == Standing::as_good ? 1 : 0;
+    times.push_back(std::max(option.ratio, 1.0));
+    if (standing != Standing::worse) continue;
+    ++tally.worse;
+    tally.worst = std::max(tally.worst, is_best && c->found ? c->found->ratio : option.ratio);
+  }
+  if (!times.empty()) tally.times = geometric_mean(times);
+  return tally;
+}
+
 }  // namespace
 
 const HeadChoice::Option& HeadChoice::best() const {
@@ -118,12 +194,8 @@ const HeadChoice::Option& HeadChoice::best() const {
                        [](const Option& o) { return o.standing == Option::Standing::best; });
 }
 
-std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves) {
-  std::map<double, size_t> counts;
-  for (const HeadChoice* curve : curves) ++counts[curve->best().heads];
-  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  return sorted;
+HeadChoice::Option::Standing HeadChoice::tested(const Option& option) const {
+  return option.standing == Standing::best ? best_standing : option.standing;
 }
 
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all) {
@@ -152,7 +224,8 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
   ClaimConfig claim;
   claim.log_error = true;
-  Curve all = curve(r, series);
+  claim.learned_at = learned_at(r, series);
+  Curve all = curve_in_range(r, series, "", claim);
   const std::optional<UpwardSearch> search = search_upward(all);
   std::erase_if(all.points, [&](const Point& p) {
     const bool has_ratio =
@@ -175,42 +248,41 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
                     {}};
   choice.task = a.task;
   choice.token_dim = a.token_dim;
+  choice.decay = a.decay;
+  choice.rate_off = rate_off(r, c.curve, best);
   choice.layers = *a.layers.rbegin();
   choice.setting = a.setting;
   choice.best_value = centre(best, c.curve.kind).mean;
-  choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value <= unlearned_share;
+  choice.is_learned = !unlearned_best(c.curve, claim.learned_at);
   for (const Point& p : c.curve.points) {
-    choice.is_tuned = choice.is_tuned && p.single.empty();
+    choice.is_tuned = choice.is_tuned && p.single.empty() && p.is_held_out;
     choice.seeds = std::min(choice.seeds, p.values.size());
     const bool is_best = &p == &best;
     HeadChoice::Option option = option_at(c, p, is_best ? c.best(c.points({p.x})) : best, a, choice.margin);
     if (search && p.x == search->found_x) choice.found = option;
     if (is_best) {
       choice.best_standing = option.standing;
-      option = {p.x, option.qk_dim, option.v_dim, c.times_worse(p, best), NAN, NAN, Standing::best};
+      option = {p.x, option.qk_dim, option.v_dim, c.times_worse(p, best), NAN, NAN, Standing::best, p.unlearned};
     }
     choice.options.push_back(option);
   }
   return choice;
 }
 
-GuidelineTally guideline_tally(const std::vector<HeadChoice>& choices) {
-  GuidelineTally tally;
-  for (const HeadChoice* const one : distinct_learned(choices)) {
-    const HeadChoice& c = *one;
-    if (!c.found) continue;
-    ++tally.curves;
-    tally.best += c.found->heads == c.best().heads ? 1 : 0;
-    tally.good += c.found->standing == Standing::as_good ? 1 : 0;
-    if (c.found->standing != Standing::worse) continue;
-    ++tally.worse;
-    tally.worst = std::max(tally.worst, c.found->ratio);
-  }
-  return tally;
+ChoiceTally guideline_tally(const std::vector<const HeadChoice*>& curves) {
+  return tally_of(curves, [](const HeadChoice& c) { return c.found ? std::optional(c.found->heads) : std::nullopt; });
+}
+
+ChoiceTally always_wide(const std::vector<const HeadChoice*>& curves, double dim) {
+  return tally_of(curves, [dim](const HeadChoice& c) {
+    const auto found =
+        std::find_if(c.options.begin(), c.options.end(), [dim](const auto& o) { return o.v_dim == dim; });
+    return found == c.options.end() ? std::nullopt : std::optional(found->heads);
+  });
 }
 
 std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
-  const GuidelineTally tally = guideline_tally(choices);
+  const ChoiceTally tally = guideline_tally(distinct_learned(choices));
   if (tally.curves == 0) return "";
   return fmt::format(
       "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ struct HeadChoice {
     double ratio = 0;          ///< times worse than the best, of the means
     double low = 0, high = 0;  ///< its interval; NaN where there is none
     enum class Standing { best, as_good, worse, open } standing = Standing::open;
+    int unlearned = 0;  ///< seeds that did not learn the target here: then it decides nothing (mark_learned())
   };
   std::string study, profile, title, series;
   std::string positions;
@@ -29,18 +31,28 @@ struct HeadChoice {
   std::optional<Option> found;
   std::string task{};  ///< the kind in words: "equal sums of the last tokens"; "" where the config does not say
   int64_t layers = 0;
-  double token_dim = 0;   ///< 0 where the task has none
+  double token_dim = 0;  ///< 0 where the task has none
+  /// |ρ| of lags 1, 2, … up to the sequence's length, of a sum of earlier tokens; empty for other tasks.
+  std::vector<double> decay{};
   std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known
   double best_value = 0;  ///< the metric at the best, on the test data
-  /// False where the best leaves more than half of the target's variance: which number of heads fails least says little
-  /// about one that works.
+  /// False where no number of heads learned the target, as unlearned_best() has it: which of them fails least says
+  /// little about one that works.
   bool is_learned = true;
-  bool is_tuned = true;  ///< false where one learning rate alone was tried at some number of heads
+  /// False where one learning rate alone was tried at some x, or rates were chosen on what is reported.
+  bool is_tuned = true;
+  /// The most that a learning rate of at most four times, and at least a quarter of, the chosen one costs at the best
+  /// number: the metric on validation over that of the chosen one. NaN where no other was tried there.
+  double rate_off = std::numeric_limits<double>::quiet_NaN();
 
   /// What the tests say of the best: open where it is not shown to be as good as every other.
   Option::Standing best_standing = Option::Standing::open;
 
   const Option& best() const;
+  /// What the tests say of an option, the best one included.
+  Option::Standing tested(const Option& option) const;
+  /// Whether its errors are a text's cross-entropies or accuracies, and no share of a target's variance.
+  bool is_of_text() const { return margin < 1.1; }
 };
 
 /// "alibi without scores" → "ALiBi without scores", "none" → "no".
@@ -50,24 +62,25 @@ std::string positions_in_words(std::string positions);
 /// heads at a rate chosen among several, one for each setting, from the study with the most seeds.
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all);
 
-/// How many of the curves have each number of heads as their best, the most frequent first, then the fewest heads.
-std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves);
-
 /// The choice that one series leaves: none where its x is not the number of heads, trials of the study are missing, no
 /// model was trained, its models differ in width or positions, or fewer than three numbers of heads have two seeds. The
 /// best one has the best mean on validation. Another one is as good where it is shown to be at most `margin` times
 /// worse than every other (intersection-union test), worse where it is shown to be at least so much worse than some
 /// other (Bonferroni over those), else open; each at 5 %, or what a look at growing data may spend of it, paired over
-/// seeds, on logarithms.
+/// seeds, on logarithms. As for a claim, a number at which a seed did not learn the target decides nothing.
 std::optional<HeadChoice> head_choice(const StudyResults& results, const std::string& series);
 
-/// Where the guideline's search ends on curves of trained models.
-struct GuidelineTally {
+/// How a way to choose a number of heads does on curves of trained models.
+struct ChoiceTally {
   int curves = 0, best = 0, good = 0, worse = 0;  ///< best: on validation; good, worse: against every other number
   double worst = 0;                               ///< the largest error among the worse, over the best
+  double times = 1;                               ///< the error over the best of each curve, at least 1: geometric mean
   int open() const { return curves - good - worse; }
 };
-GuidelineTally guideline_tally(const std::vector<HeadChoice>& choices);
+/// Where the guideline's search ends, on those curves where it starts.
+ChoiceTally guideline_tally(const std::vector<const HeadChoice*>& curves);
+/// Where one always takes heads `dim` wide, on those curves that tried them.
+ChoiceTally always_wide(const std::vector<const HeadChoice*>& curves, double dim);
 
 /// In one sentence, how often the paper's guideline, to start with few heads and to search upward, ends at a number of
 /// heads that is shown to be good, on curves of trained models; "" without any.

@@ -15,6 +15,7 @@
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/scoreboard.h"
 
 namespace headroom::experiments {
 namespace {
@@ -147,6 +148,7 @@ Blocks results_index(const std::vector<Finding>& all, const std::string& folder)
                          "its settings, its claims and its numbers. A profile other than "},
                         {.text = "paper", .is_code = true},
                         {" is a pilot: smaller and shorter than what the paper trained."}})};
+  append(out, scoreboard(all, folder));
   append(out, totals(all));
   out.push_back(overview(all, folder));
   std::set<std::string> machines;

@@ -30,7 +30,9 @@ std::string deciding_seeds(const std::vector<Verdict>& verdicts) {
   std::set<int> needed;
   bool is_hopeless = false;
   for (const Verdict& v : verdicts) {
-    if (v.status != VerdictStatus::undecided || !v.is_learned || !v.is_tuned || std::isnan(v.margin)) continue;
+    if (v.status != VerdictStatus::undecided || !v.is_learned || !v.is_tuned || !v.needs.empty() ||
+        std::isnan(v.margin))
+      continue;
     if (v.seeds_needed) needed.insert(*v.seeds_needed);
     else is_hopeless = true;
   }
@@ -45,6 +47,7 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "";
   if (!v.is_learned) return "longer training, or a model that learns the target";
   if (!v.is_tuned) return "learning rates tried for each x, on a grid with the best inside";
+  if (!v.needs.empty()) return v.needs;
   const bool is_the_papers = source(v.claim) == ClaimSource::paper;
   std::vector<std::string> parts;
   if (!std::isnan(v.margin)) parts.push_back(distance(v));

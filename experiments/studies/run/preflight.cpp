@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "engine/cuda/sdpa.h"
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/isa.h"
@@ -16,6 +17,7 @@
 #include "experiments/studies/toml/complaints.h"
 #include "models/count.h"
 #include "models/op_library/op_library.h"
+#include "models/positions.h"
 #include "models/transformer.h"
 #include "models/validate.h"
 #include "tasks/theory/model_costs.h"
@@ -171,6 +173,31 @@ std::string parts_text(const MemoryNeed& need, engine::Device::Kind where) {
   return text;
 }
 
+/// Bytes that cuDNN's gradient of attention works in: of the heads that need most among those it takes, in its newest
+/// version.
+double attention_workspace(const models::TransformerConfig& model, int64_t batch, int64_t length) {
+  constexpr int64_t newest = 999999;
+  constexpr int capability = 90;
+  int64_t most = 0;
+  models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t) {
+    for (const models::HeadGroup& group : layer.groups) {
+      const engine::cuda::SdpaProblem problem{.batch = batch,
+                                              .queries = length,
+                                              .keys = length,
+                                              .heads = group.heads,
+                                              .kv_heads = group.key_value_heads(),
+                                              .qk_dim = group.key_dim(),
+                                              .v_dim = group.v_dim,
+                                              .causal = model.causal,
+                                              .has_slopes = !models::scheme_of(model).has_plain_scores(),
+                                              .has_dropout = model.dropout > 0};
+      if (!engine::cuda::sdpa_rule_against(problem, newest, capability).empty()) continue;
+      most = std::max(most, engine::cuda::sdpa_workspace(batch, group.heads, length, length));
+    }
+  });
+  return static_cast<double>(most);
+}
+
 }  // namespace
 
 MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
@@ -189,6 +216,7 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;
   need.state = weights * (1 + 1 + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
   need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
+  if (has_copies) need.activations += attention_workspace(model, part, io.length);
   if (io.input_dim > 0)  // sequences of tokens are as many as the text has
     need.sets = 2 * 4 * static_cast<double>(train.eval_sequences) * static_cast<double>(io.length * io.input_dim);
   return need;

@@ -282,14 +282,14 @@ class Trial {
     return true;
   }
 
-  /// The first validated step at which the metric was as good as the value; one more than there are where none was.
+  /// The first validated step at which the metric was as good as the value; one more than were done where none was.
   double steps_to(const StepsTo& wanted) const {
     const bool larger = tasks::larger_is_better(wanted.metric);
     for (const HistoryPoint& point : at_.record.history) {
       if (point.split != "validation" || point.metric != wanted.metric) continue;
       if (larger ? point.value >= wanted.value : point.value <= wanted.value) return static_cast<double>(point.step);
     }
-    return static_cast<double>(train_.steps + 1);
+    return static_cast<double>(at_.record.steps + 1);
   }
 
   void add_times() {

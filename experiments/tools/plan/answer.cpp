@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "experiments/output/number.h"
 #include "experiments/output/wrap.h"
+#include "experiments/studies/pages/head_advice.h"
 
 namespace headroom::experiments {
 namespace {
@@ -82,24 +84,12 @@ const EqualHeads* next_equal(const AllocationPlan& plan) {
   return next;
 }
 
-std::string option_text(const HeadChoice::Option& option) {
-  return heads_text(static_cast<int64_t>(option.heads), static_cast<int64_t>(option.v_dim));
-}
-
 /// "8, 16": the numbers of heads with that standing.
 std::string options_with(const HeadChoice& choice, Standing standing) {
   std::vector<std::string> heads;
   for (const HeadChoice::Option& option : choice.options)
     if (option.standing == standing) heads.push_back(exact(option.heads));
   return fmt::format("{}", fmt::join(heads, ", "));
-}
-
-/// The option whose mean is nearest to the best one's; null where there is none.
-const HeadChoice::Option* next_option(const HeadChoice& choice) {
-  const HeadChoice::Option* next = nullptr;
-  for (const HeadChoice::Option& option : choice.options)
-    if (option.standing != Standing::best && (!next || option.ratio < next->ratio)) next = &option;
-  return next;
 }
 
 std::string series_text(const HeadChoice& choice) { return choice.series.empty() ? "" : ", " + choice.series; }
@@ -110,27 +100,56 @@ size_t lines_of(int columns) {
   return static_cast<size_t>(columns > 0 ? std::max(columns, narrowest) : usual);
 }
 
-/// What models that were trained at this width on sums of earlier tokens found, and how `heads` stood there.
-std::string trained_at(int64_t width, int64_t heads) {
+std::string percent_text(const HeadChoice& choice) { return fmt::format("{:.0f} %", 100 * (choice.margin - 1)); }
+
+/// What the bound says of heads: "32 heads of width 8 (4 lags × 8): 0.683 with them, 4.00 without any".
+std::string bound_text(const AllocationPlan& plan) {
+  const tasks::Allocation& best = plan.paper.best;
+  return fmt::format("the paper's, a heuristic, says {}: {} with them, {} without any",
+                     advice_on(best.groups).substr(std::string("use ").size()), rounded(best.bound),
+                     rounded(plan.nothing));
+}
+
+/// What models of this width did best with that were trained on other sums of earlier tokens.
+std::string other_sums(int64_t width) {
   std::vector<const HeadChoice*> curves;
-  std::map<Standing, int> counts;
-  for (const MeasuredChoice& one : shipped_choices()) {
-    if (one.task != "linear-functional" || one.choice.width != width) continue;
-    curves.push_back(&one.choice);
-    for (const HeadChoice::Option& option : one.choice.options)
-      if (static_cast<int64_t>(option.heads) == heads) ++counts[option.standing];
+  for (const MeasuredChoice& one : shipped_choices())
+    if (one.task == "linear-functional") curves.push_back(&one.choice);
+  const HeadAdvice advice = head_advice(curves, width);
+  if (advice.heads == 0) return "No model of this width was trained on a sum";
+  return fmt::format("This sum was not trained; of others at this width {} did best (plan --for linear-functional)",
+                     heads_text(advice.heads, advice.head_dim));
+}
+
+/// "; under learned positions 64 heads of width 1", of the schemes with an answer of their own.
+std::string schemes_text(const std::vector<const HeadChoice*>& task, const HeadAdvice& joint) {
+  std::string out;
+  for (const std::string& scheme : schemes_of(joint.curves))
+    if (const HeadAdvice own = head_advice(task, joint.width, scheme); own.heads != joint.heads)
+      out += fmt::format("; under {} positions {}", positions_in_words(scheme), heads_text(own.heads, own.head_dim));
+  return out;
+}
+
+/// How the number stands on its curves, and on a single one how every other does.
+std::string standing_text(const HeadAdvice& advice) {
+  const HeadChoice& first = *advice.curves[0];
+  std::set<std::string> studies;
+  size_t seeds = first.seeds;
+  for (const HeadChoice* c : advice.curves) {
+    studies.insert(c->study + " · " + c->profile);
+    seeds = std::min(seeds, c->seeds);
   }
-  if (curves.empty()) return "No model of this width was trained; plan --for TASK says what was found at others";
-  std::vector<std::string> standings;
-  for (const auto& [count, words] : {std::pair(counts[Standing::worse], "worse"),
-                                     {counts[Standing::best] + counts[Standing::as_good], "as good"},
-                                     {counts[Standing::open], "undecided"}})
-    if (count > 0) standings.push_back(fmt::format("{} on {}", words, count));
-  return fmt::format(
-      "Models of this width that were trained on sums of earlier tokens were {}{}: plan --for linear-functional "
-      "--width {} has them",
-      best_on(curves), standings.empty() ? "" : fmt::format("; {} heads were {}", heads, fmt::join(standings, ", ")),
-      width);
+  std::string out =
+      fmt::format("{} of {}, {} seeds or more: within {} of every other number on {}, worse on {}, open on {}",
+                  counted(std::ssize(advice.curves), "curve"), fmt::join(studies, ", "), seeds, percent_text(first),
+                  advice.good, advice.worse, advice.open);
+  if (advice.curves.size() > 1) return out;
+  for (const auto& [standing, words] : {std::pair(Standing::as_good, std::string("as good")),
+                                        {Standing::worse, "at least " + percent_text(first) + " worse"},
+                                        {Standing::open, "not decided"}})
+    if (const std::string heads = options_with(first, standing); !heads.empty())
+      out += fmt::format("; {}: {}", words, heads);
+  return out;
 }
 
 }  // namespace
@@ -139,71 +158,66 @@ std::string heads_text(int64_t heads, int64_t width) {
   return fmt::format("{} {} of width {}", heads, heads == 1 ? "head" : "heads", width);
 }
 
-std::string best_on(const std::vector<const HeadChoice*>& curves) {
-  std::string out;
-  for (const auto& [heads, count] : counts_of_best(curves))
-    out += out.empty() ? fmt::format("best with {} {} on {} of {} {}", exact(heads), heads == 1 ? "head" : "heads",
-                                     count, curves.size(), curves.size() == 1 ? "curve" : "curves")
-                       : fmt::format(", {} on {}", exact(heads), count);
-  return out;
+std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& task, int64_t width,
+                                          const std::string& positions) {
+  const HeadAdvice advice = head_advice(task, width, positions);
+  if (advice.heads == 0) return std::nullopt;
+  const HeadChoice& first = *advice.curves[0];
+  PlanAnswer answer{
+      .advice = fmt::format("use {} (measured at width {})", heads_text(advice.heads, advice.head_dim), width),
+      .basis = "measured",
+      .heads = advice.heads,
+      .head_dim = advice.head_dim};
+  answer.because =
+      advice.curves.size() == 1
+          ? fmt::format("it is the best on validation of {} numbers of heads: {}{}, {} positions, {} steps",
+                        first.options.size(), first.study, series_text(first), positions_in_words(first.positions),
+                        first.steps)
+          : fmt::format(
+                "fewer curves speak against it than against any other number ({} of {}), and its error is {} times the "
+                "best of its curve on average",
+                advice.worse + advice.unlearned, advice.curves.size(), rounded(advice.times));
+  answer.sure = standing_text(advice);
+  if (positions.empty()) answer.sure += schemes_text(task, advice);
+  answer.costs = cost_of(static_cast<double>(advice.heads), static_cast<double>(width));
+  const std::vector<HeadAdvice> ranked = ranked_heads(advice.curves);
+  answer.next =
+      ranked.size() < 2
+          ? "none"
+          : fmt::format("{}: {} times the error of the best{}", heads_text(ranked[1].heads, ranked[1].head_dim),
+                        rounded(ranked[1].times), ranked[1].curves.size() > 1 ? " on average" : "");
+  return answer;
 }
 
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured) {
   const AllocationRequest& request = plan.request;
-  for (const MeasuredChoice& one : measured)
-    if (one.choice.width == request.width) return answer_of(one);
+  std::optional<PlanAnswer> trained = measured_answer(curves_of(measured), request.width);
+  if (!trained && request.ranks.empty())
+    trained = measured_answer(curves_of_sum(request.width, request.token_dim, request.decay.norms), request.width);
+  if (trained) {
+    trained->bound = bound_text(plan);
+    return *trained;
+  }
   const tasks::Allocation& best = plan.paper.best;
   const int64_t heads = heads_of(best.groups);
   const EqualHeads* next = next_equal(plan);
-  return {.advice = advice_on(best.groups),
-          .because = reason_of(request, best.groups),
-          .sure = fmt::format("the paper's bound, a heuristic, suggests it: {} with these heads, {} without any. The "
-                              "decay: {}. {}",
-                              rounded(best.bound), rounded(plan.nothing), request.decay.source,
-                              trained_at(request.width, heads)),
-          .costs = cost_of(static_cast<double>(heads), static_cast<double>(request.width)),
-          .next = next && best.bound > 0
-                      ? fmt::format("{}: the bound is {} % larger", heads_text(next->heads, next->head_dim),
-                                    rounded(100 * (next->paper / best.bound - 1), 2))
-                      : "none"};
+  return {
+      .advice = advice_on(best.groups),
+      .basis = "heuristic",
+      .heads = heads,
+      .head_dim = heads > 0 && are_alike(best.groups, false) ? best.groups[0].head_dim : 0,
+      .because = reason_of(request, best.groups),
+      .sure = fmt::format("the paper's bound, a heuristic, suggests it: {} with these heads, {} without any. The "
+                          "decay: {}. {}",
+                          rounded(best.bound), rounded(plan.nothing), request.decay.source, other_sums(request.width)),
+      .costs = cost_of(static_cast<double>(heads), static_cast<double>(request.width)),
+      .next = next && best.bound > 0
+                  ? fmt::format("{}: the bound is {} % larger", heads_text(next->heads, next->head_dim),
+                                rounded(100 * (next->paper / best.bound - 1), 2))
+                  : "none"};
 }
 
-PlanAnswer answer_of(const MeasuredChoice& measured) {
-  const HeadChoice& choice = measured.choice;
-  const HeadChoice::Option& best = choice.best();
-  PlanAnswer answer;
-  answer.advice = fmt::format("use {} (measured at width {})", option_text(best), choice.width);
-  answer.because = fmt::format(
-      "it had the best {} on validation of the {} numbers of heads that {} · {} trained{}; {}, positions {}, {} "
-      "steps",
-      measured.metric, choice.options.size(), choice.study, choice.profile, series_text(choice), measured.task,
-      choice.positions, choice.steps);
-  answer.sure = fmt::format("{} seeds", choice.seeds);
-  const std::string percent = fmt::format("{:.0f} %", 100 * (choice.margin - 1));
-  for (const auto& [standing, words] : {std::pair(Standing::as_good, "as good (at most " + percent + " worse)"),
-                                        {Standing::worse, "at least " + percent + " worse"},
-                                        {Standing::open, "not decided"}})
-    if (const std::string heads = options_with(choice, standing); !heads.empty())
-      answer.sure += fmt::format("; {}: {}", words, heads);
-  answer.costs = cost_of(best.heads, static_cast<double>(choice.width));
-  const HeadChoice::Option* next = next_option(choice);
-  answer.next = "none";
-  if (next) {
-    answer.next = fmt::format("{}: {} times its error on the test data", option_text(*next), rounded(next->ratio));
-    if (std::isfinite(next->low) && std::isfinite(next->high))
-      answer.next += fmt::format(" (interval {} to {}, corrected for the {} comparisons)", rounded(next->low),
-                                 rounded(next->high), choice.options.size() - 1);
-  }
-  return answer;
-}
-
-std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns, bool as_table) {
-  constexpr size_t in_full = 2;
-  if (measured.size() <= in_full && !as_table) {
-    std::vector<std::string> answers;
-    for (const MeasuredChoice& one : measured) answers.push_back(answer_text(answer_of(one), columns));
-    return fmt::format("{}", fmt::join(answers, "\n"));
-  }
+std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns) {
   Cells rows{{"positions", "use", "as good", "open", "worse", "D", "steps", "seeds", "measured by"}};
   for (const MeasuredChoice& one : measured) {
     const HeadChoice& choice = one.choice;
@@ -221,10 +235,25 @@ std::string measured_text(const std::vector<MeasuredChoice>& measured, int colum
 }
 
 std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& answer) {
-  std::vector<std::pair<const char*, std::string>> rows{
-      {"because", answer.because}, {"how sure", answer.sure}, {"costs", answer.costs}, {"next best", answer.next}};
+  std::vector<std::pair<const char*, std::string>> rows{{"because", answer.because},
+                                                        {"how sure", answer.sure},
+                                                        {"the bound", answer.bound},
+                                                        {"costs", answer.costs},
+                                                        {"next best", answer.next}};
   std::erase_if(rows, [](const auto& row) { return row.second.empty(); });
   return rows;
+}
+
+nlohmann::ordered_json answer_json(const PlanAnswer& answer) {
+  nlohmann::ordered_json out{{"advice", answer.advice}, {"basis", answer.basis}};
+  if (answer.heads > 0) out["heads"] = answer.heads;
+  if (answer.head_dim > 0) out["head_dim"] = answer.head_dim;
+  for (const auto& [label, text] : answer_rows(answer)) {
+    std::string key = label;
+    std::replace(key.begin(), key.end(), ' ', '_');
+    out[key] = text;
+  }
+  return out;
 }
 
 std::string answer_text(const PlanAnswer& answer, int columns) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +12,13 @@
 namespace headroom::experiments {
 
 /// What `headroom plan` advises, in sentences: how many heads of what width, why, how sure that is, what it costs, and
-/// what the next best would.
+/// what the next best would. Text, JSON and page print the same answer.
 struct PlanAnswer {
-  std::string advice;                              ///< "use 32 heads of width 8 (4 lags × 8)"
+  std::string advice;               ///< "use 32 heads of width 8 (4 lags × 8)"
+  std::string basis;                ///< "measured", "heuristic", "convention", "guess", or "none" without advice
+  int64_t heads = 0, head_dim = 0;  ///< 0 where the advice names none; head_dim also where they differ
   std::string because{}, sure{}, costs{}, next{};  ///< "" where there is nothing to say
+  std::string bound{};                             ///< what the paper's bound says, where the answer was measured
 };
 
 /// "4 heads of width 8".
@@ -22,20 +27,21 @@ std::string heads_text(int64_t heads, int64_t width);
 /// The rows below the advice: a label ("how sure") and its text, those that are not empty.
 std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& answer);
 
-/// The advice that follows from the paper's bound, or from the study that the decay is from where that measured a curve
-/// over numbers of heads at this width (`measured`): what was trained goes before what a bound says.
+/// The answer as JSON: its members by name, without those that are empty.
+nlohmann::ordered_json answer_json(const PlanAnswer& answer);
+
+/// The advice of what was trained (head_advice()), where some curve was at that width; none elsewhere.
+std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& task, int64_t width,
+                                          const std::string& positions = "");
+
+/// The advice for a sum of earlier tokens: what was measured, with the bound beside it, or what the bound says. What
+/// was measured is the `measured` curves at this width, of the study that the decay is from, or without any the shipped
+/// ones of the same sum.
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured = {});
 
-/// The advice of one measured curve.
-PlanAnswer answer_of(const MeasuredChoice& measured);
-
-/// What several measured curves say, a row for each: its positions, the best number of heads, those that are as good,
-/// not decided and worse, and where it was measured. One or two of them: the answer of each in full.
-/// `as_table`: a row even for one.
-std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns = 0, bool as_table = false);
-
-/// How often each number of heads is the best of some curves: "best with 8 heads on 3 of 4 curves, 16 on 1".
-std::string best_on(const std::vector<const HeadChoice*>& curves);
+/// What measured curves say, a row for each: its positions, the best number of heads, those that are as good, not
+/// decided and worse, and where it was measured.
+std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns = 0);
 
 /// The advice, and below it the rest; no line is wider than `columns` characters, 100 where that is 0.
 std::string answer_text(const PlanAnswer& answer, int columns = 0);

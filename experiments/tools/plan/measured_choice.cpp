@@ -26,14 +26,18 @@ using Standing = HeadChoice::Option::Standing;
 /// In the order of Standing.
 constexpr std::array<std::string_view, 4> standing_names{"best", "as good", "worse", "open"};
 
-/// Short words for kinds of task.
-constexpr std::pair<const char*, const char*> short_words[] = {{"mlm", "masked"},
-                                                               {"ntp", "next-token"},
-                                                               {"n-gram", "linear-functional"},
-                                                               {"kernel", "linear-functional"},
-                                                               {"induction", "induction-head"},
-                                                               {"copying", "induction-head"},
-                                                               {"copy", "induction-head"}};
+/// A short word for a kind of task, or for those of its curves with a task in those words.
+struct ShortWord {
+  const char *word, *kind, *task = "";
+  bool fits(const MeasuredChoice& one) const { return one.task == kind && (*task == 0 || one.choice.task == task); }
+};
+constexpr ShortWord short_words[] = {{"mlm", "masked"},
+                                     {"ntp", "next-token"},
+                                     {"n-gram", "linear-functional", "equal sums of the last tokens"},
+                                     {"kernel", "linear-functional", "weighted sums of earlier tokens"},
+                                     {"induction", "induction-head"},
+                                     {"copying", "induction-head"},
+                                     {"copy", "induction-head"}};
 
 /// The members that JSON has under their own names, for reading and for writing.
 template <class Measured, class F>
@@ -42,28 +46,36 @@ void each_member(Measured& measured, const F& f) {
   f("task", measured.task), f("metric", measured.metric);
   f("study", choice.study), f("profile", choice.profile), f("series", choice.series), f("positions", choice.positions);
   f("width", choice.width), f("steps", choice.steps), f("margin", choice.margin), f("seeds", choice.seeds);
+  f("words", choice.task), f("token_dim", choice.token_dim), f("decay", choice.decay);
 }
 
 /// JSON knows no NaN.
 Json interval_end(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 double interval_end_of(const Json& value) { return value.is_null() ? NAN : value.get<double>(); }
 
-HeadChoice::Option option_from(const Json& json) {
-  const auto word = json.at("standing").get<std::string>();
+Standing standing_of(const Json& json) {
+  const auto word = json.get<std::string>();
   const auto known = std::find(standing_names.begin(), standing_names.end(), word);
   require(known != standing_names.end(), "head choices: there is no standing \"{}\"", excerpt(word));
+  return static_cast<Standing>(known - standing_names.begin());
+}
+std::string_view name_of(Standing standing) { return standing_names[static_cast<size_t>(standing)]; }
+
+HeadChoice::Option option_from(const Json& json) {
   return {json.at("heads"),
           json.at("qk_dim"),
           json.at("v_dim"),
           json.at("ratio"),
           interval_end_of(json.at("low")),
           interval_end_of(json.at("high")),
-          static_cast<Standing>(known - standing_names.begin())};
+          standing_of(json.at("standing")),
+          json.at("unlearned")};
 }
 
 MeasuredChoice choice_from(const Json& json) {
   MeasuredChoice out;
   each_member(out, [&](const char* name, auto& member) { json.at(name).get_to(member); });
+  out.choice.best_standing = standing_of(json.at("best_standing"));
   std::vector<HeadChoice::Option>& options = out.choice.options;
   for (const Json& option : json.at("options")) options.push_back(option_from(option));
   const auto best = std::count_if(options.begin(), options.end(),
@@ -75,6 +87,7 @@ MeasuredChoice choice_from(const Json& json) {
 Json json_of(const MeasuredChoice& measured) {
   Json out;
   each_member(measured, [&](const char* name, const auto& member) { out[name] = member; });
+  out["best_standing"] = name_of(measured.choice.best_standing);
   out["options"] = Json::array();
   for (const HeadChoice::Option& option : measured.choice.options)
     out["options"].push_back({{"heads", option.heads},
@@ -83,7 +96,8 @@ Json json_of(const MeasuredChoice& measured) {
                               {"ratio", option.ratio},
                               {"low", interval_end(option.low)},
                               {"high", interval_end(option.high)},
-                              {"standing", standing_names[static_cast<size_t>(option.standing)]}});
+                              {"standing", name_of(option.standing)},
+                              {"unlearned", option.unlearned}});
   return out;
 }
 
@@ -106,6 +120,17 @@ std::vector<MeasuredChoice> measured_choices(const StudyResults& results) {
         choice && choice->is_learned && choice->is_tuned)
       out.push_back({task_of(results, series), results.report.y_metric, std::move(*choice)});
   return out;
+}
+
+std::vector<MeasuredChoice> distinct_choices(const std::vector<StudyResults>& studies) {
+  std::vector<MeasuredChoice> all, kept;
+  for (const StudyResults& results : studies)
+    for (MeasuredChoice& choice : measured_choices(results)) all.push_back(std::move(choice));
+  std::vector<HeadChoice> choices;
+  for (const MeasuredChoice& one : all) choices.push_back(one.choice);
+  for (const HeadChoice* one : distinct_learned(choices))
+    kept.push_back(all[static_cast<size_t>(one - choices.data())]);
+  return kept;
 }
 
 std::string choices_json(const std::vector<MeasuredChoice>& choices) {
@@ -131,34 +156,52 @@ const std::vector<MeasuredChoice>& shipped_choices() {
 }
 
 std::vector<std::string> task_words() {
-  std::set<std::string> kinds;
-  for (const MeasuredChoice& measured : shipped_choices()) kinds.insert(measured.task);
-  std::vector<std::string> out;
-  std::set<std::string> unnamed = kinds;
-  for (const auto& [word, kind] : short_words) {
-    if (!kinds.contains(kind)) continue;
-    out.emplace_back(word);
-    unnamed.erase(kind);
+  std::set<std::string> words, unnamed;
+  for (const MeasuredChoice& one : shipped_choices()) {
+    bool has_word = false;
+    for (const ShortWord& known : short_words)
+      if (known.fits(one)) {
+        words.insert(known.word);
+        has_word = true;
+      }
+    if (!has_word) unnamed.insert(one.task);
   }
+  std::vector<std::string> out;
+  for (const ShortWord& known : short_words)
+    if (words.contains(known.word)) out.emplace_back(known.word);
   out.insert(out.end(), unnamed.begin(), unnamed.end());
   return out;
 }
 
 std::vector<MeasuredChoice> choices_for(const std::string& task, const std::vector<MeasuredChoice>& all) {
-  std::string kind = task;
-  for (const auto& [word, of] : short_words)
-    if (word == task) kind = of;
   std::vector<MeasuredChoice> out;
-  for (const MeasuredChoice& measured : all) {
-    // "n-gram" and "kernel" are one kind of task; their studies tell them apart.
-    const std::string& study = measured.choice.study;
-    const bool is_other = (task == "n-gram" && study.find("ngram") == std::string::npos) ||
-                          (task == "kernel" && study.find("kernel") == std::string::npos);
-    if (measured.task == kind && !is_other) out.push_back(measured);
+  for (const MeasuredChoice& one : all) {
+    const bool is_named = std::any_of(std::begin(short_words), std::end(short_words),
+                                      [&](const ShortWord& known) { return known.word == task && known.fits(one); });
+    if (is_named || one.task == task) out.push_back(one);
   }
   require(!out.empty(), "--for: nothing was measured for '{}'; there are {}", excerpt(task),
           fmt::format("{}", fmt::join(task_words(), ", ")));
   return out;
+}
+
+std::vector<const HeadChoice*> curves_of(const std::vector<MeasuredChoice>& measured) {
+  std::vector<const HeadChoice*> curves;
+  for (const MeasuredChoice& one : measured) curves.push_back(&one.choice);
+  return curves;
+}
+
+std::vector<const HeadChoice*> curves_of_sum(int64_t width, int64_t token_dim, const std::vector<double>& norms) {
+  const auto at = [](const std::vector<double>& decay, size_t i) { return i < decay.size() ? decay[i] : 0; };
+  std::vector<const HeadChoice*> curves;
+  for (const MeasuredChoice& one : shipped_choices()) {
+    const HeadChoice& c = one.choice;
+    bool is_same = !c.decay.empty() && c.width == width && c.token_dim == static_cast<double>(token_dim);
+    for (size_t i = 0; is_same && i < c.decay.size(); ++i)
+      is_same = std::abs(at(norms, i) - c.decay[i]) <= 1e-6 * std::max(1.0, c.decay[i]);
+    if (is_same) curves.push_back(&c);
+  }
+  return curves;
 }
 
 }  // namespace headroom::experiments

@@ -245,11 +245,9 @@ void write_plan_page(const std::filesystem::path& path, const std::optional<Plan
 }
 
 void write_measured_page(const std::filesystem::path& path, const std::string& task,
-                         const std::vector<MeasuredChoice>& measured, const std::optional<PlanAnswer>& answer) {
+                         const std::vector<MeasuredChoice>& measured, const std::vector<PlanAnswer>& answers) {
   Document page = empty_page(" --for " + task);
-  if (answer) append(page.blocks, answer_blocks(*answer));
-  for (const MeasuredChoice& one : measured)
-    page.blocks.push_back(section(choice_name(one.choice), answer_blocks(answer_of(one))));
+  for (const PlanAnswer& answer : answers) append(page.blocks, answer_blocks(answer));
   Blocks parts{
       plan_figure(measured_plot(task, measured),
                   "Test metric over that of the number of heads that validation prefers, means over seeds, with "

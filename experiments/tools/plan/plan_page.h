@@ -15,9 +15,9 @@ namespace headroom::experiments {
 void write_plan_page(const std::filesystem::path& path, const std::optional<PlanAnswer>& answer,
                      const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs);
 
-/// The same of what studies measured for `task` (plan --for): the advice of each curve with its numbers, and one figure
-/// of all of them; `answer`, where there is one, goes first.
+/// The same of what studies measured for `task` (plan --for): the answers, then every curve in one figure and in
+/// tables.
 void write_measured_page(const std::filesystem::path& path, const std::string& task,
-                         const std::vector<MeasuredChoice>& measured, const std::optional<PlanAnswer>& answer);
+                         const std::vector<MeasuredChoice>& measured, const std::vector<PlanAnswer>& answers);
 
 }  // namespace headroom::experiments

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/output/number.h"
+#include "experiments/studies/pages/head_advice.h"
 #include "experiments/studies/pages/usual_head_dim.h"
 
 namespace headroom::experiments {
@@ -19,7 +20,9 @@ std::string usual_reason() {
       usual_head_dims_text());
 }
 
-bool is_text(const MeasuredChoice& one) { return one.task == "masked" || one.task == "next-token"; }
+bool is_text(const MeasuredChoice& one) {
+  return one.task == "masked" || one.task == "next-token" || one.task == "instructions";
+}
 
 /// "64", "32, 64 and 256".
 std::string list_text(const std::set<int64_t>& numbers) {
@@ -35,24 +38,6 @@ int64_t widest_measured() {
   return widest;
 }
 
-/// Which numbers of heads did best on text in the studies here, and at which widths.
-std::string text_findings() {
-  std::set<int64_t> heads, widths;
-  for (const MeasuredChoice& one : shipped_choices()) {
-    if (!is_text(one)) continue;
-    heads.insert(static_cast<int64_t>(one.choice.best().heads));
-    widths.insert(one.choice.width);
-  }
-  if (heads.empty()) return "";
-  constexpr size_t few = 3;
-  const std::string best = heads.size() <= few
-                               ? list_text(heads) + " heads"
-                               : fmt::format("anything from {} to {} heads, by curve", *heads.begin(), *heads.rbegin());
-  return fmt::format(
-      " On text, models of width {} did best with {} (plan --for ntp and --for mlm say how sure that is).",
-      list_text(widths), best);
-}
-
 }  // namespace
 
 PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<MeasuredChoice>& found) {
@@ -63,22 +48,26 @@ PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::
     widths.insert(one.choice.width);
     if (factor_between(one.choice.width, width) < factor_between(nearest, width)) nearest = one.choice.width;
   }
-  std::vector<const HeadChoice*> curves;
-  for (const MeasuredChoice& one : found)
-    if (one.choice.width == nearest) curves.push_back(&one.choice);
-  const auto heads = static_cast<int64_t>(counts_of_best(curves).front().first);
+  const HeadAdvice advice = head_advice(curves_of(found), nearest);
+  const int64_t heads = advice.heads;
   PlanAnswer answer;
   answer.sure = fmt::format("a guess: models for {} were trained at width {} alone.", task, list_text(widths));
   if (factor_between(nearest, width) <= alike && width % heads == 0) {
-    answer.advice = fmt::format("start with {}: the number that most often did best at width {}",
-                                heads_text(heads, width / heads), nearest);
-    answer.because = fmt::format("width {} is the nearest that was measured: {}", nearest, best_on(curves));
+    answer.basis = "guess";
+    answer.heads = heads;
+    answer.head_dim = width / heads;
+    answer.advice = fmt::format("start with {}: as many as at width {}", heads_text(heads, answer.head_dim), nearest);
+    answer.because = fmt::format("width {} is the nearest that was measured, and {} are the answer there", nearest,
+                                 heads_text(heads, advice.head_dim));
   } else if (is_text(found[0])) {
     const int64_t dim = usual_head_dim(width);
+    answer.basis = "convention";
+    answer.heads = width / dim;
+    answer.head_dim = dim;
     answer.advice = fmt::format("start with {}: the usual width of heads", heads_text(width / dim, dim));
     answer.because = usual_reason();
-    answer.sure += text_findings();
   } else {
+    answer.basis = "none";
     answer.advice = fmt::format("no advice: nothing was measured for {} near width {}", task, width);
     answer.because = fmt::format(
         "the best number depends on the width of a token and on how far back the target looks; plan --width {} "
@@ -95,6 +84,7 @@ PlanAnswer usual_answer(const CostPlan& plan) {
   const std::string own = heads_text(group.heads, group.v_dim);
   if (config.width <= widest_measured())
     return {.advice = fmt::format("keep {}, and try other numbers", own),
+            .basis = "none",
             .because = fmt::format("a model of width {} is narrow enough to train with each number of heads "
                                    "(docs/studies.md), and sizes alone do not say which is best",
                                    config.width),
@@ -102,15 +92,19 @@ PlanAnswer usual_answer(const CostPlan& plan) {
                                 "a task",
                                 config.width),
             .costs = cost_answer(plan)};
-  return {.advice = factor_between(group.v_dim, usual) < 2
+  const bool is_usual = factor_between(group.v_dim, usual) < 2;
+  return {.advice = is_usual
                         ? fmt::format("keep {}: the usual width for a model as wide as {}", own, config.width)
                         : fmt::format("start with {}, the usual width for a model as wide as {}; as given it has {}",
                                       heads_text(config.width / usual, usual), config.width, own),
+          .basis = "convention",
+          .heads = is_usual ? group.heads : config.width / usual,
+          .head_dim = is_usual ? group.v_dim : usual,
           .because = usual_reason(),
           .sure = fmt::format("a convention: sizes alone do not say how many heads are best, and the studies here "
-                              "swept that number at widths up to {}.{} Where single earlier tokens must be fetched the "
+                              "swept that number at widths up to {}. Where single earlier tokens must be fetched the "
                               "number matters far more: add --decay or --from-text.",
-                              widest_measured(), text_findings()),
+                              widest_measured()),
           .costs = cost_answer(plan)};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cpu/gemm.h"
+#include "tests/cuda/emulator/card.h"
 #include "tests/cuda/emulator/vendor.h"
 
 namespace headroom::engine::cuda {
@@ -70,9 +71,16 @@ void multiply(const BlasProduct& p, const BlasOperands& o) {
 
 }  // namespace
 
-/// As of cuBLASLt's: no epilogues in f64, none for stacks.
-bool blas_supports(const BlasProduct& product, const BlasOperands&) {
-  return product.epilogue == BlasEpilogue::none || (product.dtype != DType::f64 && product.batch == 1);
+/// As cuBLASLt's, no epilogues in f64, none for stacks; and what the switch refuses.
+bool blas_supports(const BlasProduct& product, const BlasOperands& o) {
+  const bool has_epilogue = product.epilogue != BlasEpilogue::none;
+  if (has_epilogue && (product.dtype == DType::f64 || product.batch != 1)) return false;
+  if (has_epilogue && emulator::refuses("epilogues")) return false;
+  if (emulator::refuses("heuristics")) return false;
+  uintptr_t bits = 0;
+  for (const void* address : {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad)})
+    bits |= reinterpret_cast<uintptr_t>(address);
+  return bits % 16 == 0 || !emulator::refuses("alignments");
 }
 
 void blas_matmul(const BlasProduct& product, const BlasOperands& operands) {
@@ -80,8 +88,7 @@ void blas_matmul(const BlasProduct& product, const BlasOperands& operands) {
   for (const void* address :
        {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad), o.added})
     emulator::demand_device("blas_matmul", address);
-  if (!blas_supports(product, operands))
-    device_failure("blas_matmul", __FILE__, __LINE__, "no algorithm for this product");
+  if (!blas_supports(product, operands)) return plain_product(product, operands);
   emulator::enqueue_here("blas_matmul", [product, operands] {
     if (product.dtype == DType::f64) return multiply<double, double>(product, operands);
     if (product.dtype == DType::f32) return multiply<float, float>(product, operands);

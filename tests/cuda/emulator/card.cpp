@@ -70,6 +70,8 @@ cudaError_t injected_fault(const char* function) {
   if (kind.empty() || std::strstr(function, "GetVersion")) return cudaSuccess;
   if (kind == "no-driver" || kind == "old-driver") return cudaErrorInsufficientDriver;
   if (kind == "no-device") return cudaErrorNoDevice;
+  if (kind == "no-code")
+    return std::strcmp(function, "cudaFuncGetAttributes") == 0 ? cudaErrorNoKernelImageForDevice : cudaSuccess;
   static long calls = 0;
   const size_t colon = kind.rfind(':');
   const long wanted = std::atol(kind.c_str() + colon + 1);
@@ -78,6 +80,14 @@ cudaError_t injected_fault(const char* function) {
   if (kind.rfind("fail:", 0) == 0 && kind.compare(5, colon - 5, function) == 0)
     return ++calls == wanted ? cudaErrorMemoryAllocation : cudaSuccess;
   return cudaSuccess;
+}
+
+bool refuses(const char* what) {
+  static const std::string all = [] {
+    const char* text = std::getenv("HEADROOM_CUDA_REFUSES");
+    return "," + std::string(text ? text : "") + ",";
+  }();
+  return all.find("," + std::string(what) + ",") != std::string::npos;
 }
 
 }  // namespace headroom::engine::cuda::emulator

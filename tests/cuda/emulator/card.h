@@ -20,7 +20,11 @@ const Card& card();
 /// What HEADROOM_CUDA_FAULT breaks; called by each function of the runtime with its name.
 /// "no-driver": the driver's version is 0, and everything else says that it is insufficient. "old-driver": the same
 /// with version 12.1. "no-device": a driver without a card. "lost:N": the card falls off the bus at the N-th call that
-/// uses it, and stays away. "fail:NAME:N": the N-th call of that function has no memory.
+/// uses it, and stays away. "fail:NAME:N": the N-th call of that function has no memory. "no-code": the program has no
+/// kernels for the card.
 cudaError_t injected_fault(const char* function);
+
+/// Whether HEADROOM_CUDA_REFUSES, words with commas between them, has this one: what the emulated libraries refuse.
+bool refuses(const char* what);
 
 }  // namespace headroom::engine::cuda::emulator

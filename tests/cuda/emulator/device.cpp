@@ -74,6 +74,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   return report(cudaErrorInvalidValue);
 }
 
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  HEADROOM_CUDA_ENTER;
+  attributes->binaryVersion = attributes->ptxVersion = 10 * card().major + card().minor;
+  return cudaSuccess;
+}
+
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int value) {
   HEADROOM_CUDA_ENTER;
   const bool fits = attribute != cudaFuncAttributeMaxDynamicSharedMemorySize ||

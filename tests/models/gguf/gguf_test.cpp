@@ -150,7 +150,7 @@ TEST_CASE("GGUF headers that lie are refused", "[gguf]") {
   CHECK_THAT(refusal(entry(1, 0, 0, 0)), contains("tensor 'vector': axis 0 has size 0"));
   CHECK_THAT(refusal(entry(1, UINT64_MAX, 0, 0)), contains("axis 0 has size 18446744073709551615"));
   CHECK_THAT(refusal(entry(1, uint64_t{1} << 62, 0, 0)), contains("is too large"));
-  CHECK_THAT(refusal(entry(1, 3, 10, 0)), contains("type 10 (Q2_K) is not read (read are F32, F16, BF16, Q8_0"));
+  CHECK_THAT(refusal(entry(1, 3, 16, 0)), contains("type 16 (IQ2_XXS) is not read (read are F32, F16, BF16, Q8_0"));
   CHECK_THAT(refusal(entry(1, 3, 99, 0)), contains("type 99 is not read"));
   CHECK_THAT(refusal(entry(1, 3, 2, 0)), contains("rows of 3 are not whole blocks of 32"));
   CHECK_THAT(refusal(entry(1, 3, 0, 4)), contains("offset 4 is no multiple of the alignment 32"));

@@ -15,10 +15,15 @@ class Estimate:
     error: float
     df: float
     seeds: int
+    more: bool = False  # whether the mean may be more than the seeds say, as some of their values are lower bounds
+    less: bool = False
+
     def interval(self, alpha):
         """The two-sided interval whose ends are one-sided tests at alpha."""
-        reach = quantile(alpha, self.df) * self.error if self.testable() else math.nan
-        return self.mean - reach, self.mean + reach
+        if not self.testable():
+            return math.nan, math.nan
+        reach = quantile(alpha, self.df) * self.error
+        return -math.inf if self.less else self.mean - reach, math.inf if self.more else self.mean + reach
 
     def testable(self):
         return self.error > 0 and self.df > 0
@@ -29,8 +34,9 @@ def computed(value):
     return Estimate(value, 0.0, math.inf, 0)
 
 
-def of_values(values, parts=None):
-    """The mean over seeds of S values; parts holds the same numbers' pseudo-values, S x K."""
+def of_values(values, parts=None, free=None):
+    """The mean over seeds of S values; parts holds the same numbers' pseudo-values, S x K. The seeds have `free` degrees
+    of freedom, S - 1 without it."""
     values = np.asarray(values, float)
     seeds = len(values)
     mean = float(values.mean()) if seeds else math.nan
@@ -38,8 +44,9 @@ def of_values(values, parts=None):
         return Estimate(mean, math.nan, 0, max(seeds, 1))
     same = np.ptp(values) <= 1e-15 * np.abs(values).max()
     between = 0.0 if same else float(values.var(ddof=1)) / seeds
-    pieces, of_data = [(between, seeds - 1)], 0.0
-    if parts is not None:
+    free = seeds - 1 if free is None else free
+    pieces, of_data = [(between, free)], 0.0
+    if parts is not None and np.ptp([*values, *np.ravel(parts)]) > 1e-15 * np.abs(values).max():
         cells = np.asarray(parts, float)
         k = cells.shape[1]
         rows, columns, grand = cells.mean(1, keepdims=True), cells.mean(0, keepdims=True), cells.mean()
@@ -49,8 +56,8 @@ def of_values(values, parts=None):
         if of_data > 0:
             pieces += [(of_parts, k - 1), (rest, (seeds - 1) * (k - 1))]
     variance = between + of_data
-    if variance == 0:
-        return Estimate(mean, 0.0, 0, seeds)
+    if variance == 0 or free < 1:
+        return Estimate(mean, math.sqrt(variance), 0, seeds)
     return Estimate(mean, math.sqrt(variance), variance**2 / sum(v * v / df for v, df in pieces), seeds)
 
 
@@ -67,6 +74,8 @@ class AtLeast:
         """The one-sided p-value that the data refute the other side; 1 where there is no test."""
         e = self.estimate
         if learned_only and not self.learned:
+            return 1.0
+        if e.less if sign * self.sign > 0 else e.more:
             return 1.0
         if e.seeds == 0 and not math.isnan(e.mean):
             return 0.0 if self.holds() == (sign > 0) else 1.0
@@ -116,6 +125,19 @@ class Opposite:
 
     def p_against(self, learned_only=False):
         return self.whole.p(learned_only)
+
+
+@dataclass
+class Between:
+    """Supported where `strict` is, refuted where `lenient` is."""
+    strict: object
+    lenient: object
+
+    def p(self, learned_only=False):
+        return self.strict.p(learned_only)
+
+    def p_against(self, learned_only=False):
+        return self.lenient.p_against(learned_only)
 
 
 def holm(ps):

@@ -10,7 +10,7 @@ from .kinds import KINDS, Case, NotRun
 from .study import Curves, mean
 
 COMPARES = {"interior_optimum", "no_interior_optimum", "argmin_in", "within_factor", "worse_than_best", "flat",
-            "less_than", "monotone", "gap"}
+            "less_than", "monotone", "gap", "steps_ratio"}
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Verdict:
     intervals: list = field(default_factory=list)  # (name, value, low, high, level)
     hypothesis: object = None
     open: str = ""  # why it stays undecided whatever its p-values are
+    shared: bool = False  # rates were chosen on the reported items: undecided, but seeds are added all the same
     series: list = field(default_factory=list)  # that it speaks of
 
 
@@ -62,6 +63,7 @@ class Judge:
             v.hypothesis, shown = KINDS[claim["kind"]](case)
             v.intervals = [one.interval(case.alpha) for one in shown]
             v.open = self.unlearned(case) or self.untuned(case)
+            v.shared = self.shared(case)
         except NotRun as reason:
             v.status, v.open = "not run", str(reason)
         return v
@@ -107,6 +109,11 @@ class Judge:
         points = [p for curve in self.compared(case) for p in curve.values()]
         return "rates not tuned" if any(p.key_alone() or p.key_at_edge() for p in points) else ""
 
+    def shared(self, case):
+        if case.exact or case.claim["kind"] not in COMPARES:
+            return False
+        return any(not p.held_out for curve in self.compared(case) for p in curve.values())
+
     @staticmethod
     def rests_on_learned(v, alpha):
         """Whether the comparisons of what every seed learned reach the significance, at Holm's step for this claim."""
@@ -139,6 +146,6 @@ class Judge:
                 if b.claim.get("id") in a.claim.get("excludes", []):
                     a.status = b.status = "undecided"
         for v in sampled:
-            if v.open:
+            if v.open or v.shared:
                 v.status = "undecided"
         return verdicts

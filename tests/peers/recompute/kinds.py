@@ -1,12 +1,12 @@
 """What each kind of claim states, and the intervals that are shown of it (docs/claims.md, "Kinds")."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .estimate import All, Any, AtLeast, Opposite, computed, of_values
-from .study import larger_is_better, mean
+from .estimate import All, Any, AtLeast, Between, Opposite, computed, of_values
+from .study import Point, larger_is_better, mean
 
 KINDS = {}
 
@@ -65,7 +65,9 @@ class Case:
     def needed(self, metric):
         """What a value must reach to count as learned; None where nothing says so."""
         stated = self.claim.get("learned_at") if metric == self.metric else None
-        return 0.5 if stated is None and metric == "relative_mse" else stated
+        if stated is not None:
+            return stated
+        return 0.5 if metric == "relative_mse" else self.curves.floor(self.series, metric)
 
     def learned(self, *points):
         return not any(id(p) in self.failing for p in points)
@@ -80,11 +82,17 @@ class Case:
             raise NotRun("no logarithm")
         scale = math.log if log else float
         values = [math.fsum(w * scale(p.values[s]) for w, p in terms) for s in seeds]
+        terms = [(w, p) for w, p in terms if w]
+        more = any(s in (p.more if w > 0 else p.less) for w, p in terms for s in seeds)
+        less = any(s in (p.less if w > 0 else p.more) for w, p in terms for s in seeds)
         if self.exact:
-            return computed(mean(values))
-        if not seeds or not all(s in p.parts for _, p in terms for s in seeds):
-            return of_values(values)
-        return of_values(values, [sum(w * on_scale(p.values[s], p.parts[s], log) for w, p in terms) for s in seeds])
+            return replace(computed(mean(values)), more=more, less=less)
+        bounds = [sum(s in p.more | p.less for _, p in terms) for s in seeds]
+        free = sum(b == min(bounds) for b in bounds) - 1
+        parts = None
+        if seeds and all(s in p.parts for _, p in terms for s in seeds):
+            parts = [sum(w * on_scale(p.values[s], p.parts[s], log) for w, p in terms) for s in seeds]
+        return replace(of_values(values, parts, free), more=more, less=less)
 
     def limit(self, a, b, times, sign):
         """That a is at least (sign 1) or at most (-1) `times` b."""
@@ -92,10 +100,11 @@ class Case:
             return AtLeast(self.contrast([(1, a), (-1, b)], True), math.log(times), sign, learned=self.learned(a, b))
         return AtLeast(self.contrast([(1, a), (-times, b)]), 0.0, sign, learned=self.learned(a, b))
 
-    def as_bad(self, a, b, sign=1):
-        """That a is at least, or at most, `factor` times as bad as b; equal numbers are not worse."""
-        atom = self.limit(a, b, self.factor, sign) if self.worse > 0 else self.limit(b, a, self.factor, sign)
-        atom.strict = sign > 0 and self.factor == 1
+    def as_bad(self, a, b, sign=1, times=None):
+        """That a is at least, or at most, `times` (the factor) as bad as b; equal numbers are not worse."""
+        times = self.factor if times is None else times
+        atom = self.limit(a, b, times, sign) if self.worse > 0 else self.limit(b, a, times, sign)
+        atom.strict = sign > 0 and times == 1
         return atom
 
     def shown(self, name, a, b, comparisons=1):
@@ -148,7 +157,10 @@ def no_interior_optimum(case):
 @kind
 def argmin_in(case):
     among, rivals = [case.at(x) for x in case.claim["among"]], case.without(*case.claim["among"])
-    claim = All([Any([case.as_bad(r, a) for a in among]) for r in rivals])
+    are_worse_by = lambda times: All([Any([case.as_bad(r, a, times=times) for a in among]) for r in rivals])
+    claim = are_worse_by(case.factor)
+    if case.factor > 1:  # what is smaller than the factor does not count against it either
+        claim = Between(claim, are_worse_by(1 / case.factor))
     return claim, [case.shown("ratio", case.best(rivals), case.best(among), len(rivals) * len(among))]
 
 
@@ -220,3 +232,37 @@ def gap(case):
     change, sign = case.contrast(terms, True), 1 if case.claim["direction"] == "falls_behind" else -1
     learned = case.learned(*(p for _, p in terms))
     return AtLeast(change, sign * math.log(case.factor), sign, learned=learned), [Shown("ratio", change, log=True)]
+
+
+def steps_to(points, level, worse):
+    """A point of the steps at which each seed that has a value at every x reached the level: between two x on the
+    straight line through the logarithms; a bound where it was reached at the first x, or not at the last."""
+    xs, out = list(points), Point(math.nan, {}, {}, {}, {}, {})
+    for seed in points[xs[0]].values:
+        if any(seed not in p.values for p in points.values()):
+            continue
+        reached = [worse * p.values[seed] <= worse * level for p in points.values()]
+        i = reached.index(True) if any(reached) else len(xs)
+        if i in (0, len(xs)):
+            (out.more if i else out.less).add(seed)
+            used, x = [(0.0, points[xs[i - 1 if i else 0]])], xs[i - 1 if i else 0]
+        else:
+            a, b = points[xs[i - 1]], points[xs[i]]
+            fall, way = math.log(a.values[seed] / b.values[seed]), math.log(xs[i] / xs[i - 1])
+            share = math.log(a.values[seed] / level) / fall
+            used, x = [((1 - share) * way / fall, a), (share * way / fall, b)], xs[i - 1] * math.exp(share * way)
+        out.values[seed] = x
+        if all(seed in p.parts for _, p in used):
+            out.parts[seed] = x * (1 + sum(w * (np.asarray(p.parts[seed]) / p.values[seed] - 1) for w, p in used))
+    return out
+
+
+@kind
+def steps_ratio(case):
+    other, level = case.curve(case.claim["than"]["series"]), case.claim["value"]
+    own, rival = (steps_to(points, level, case.worse) for points in (case.points, other))
+    ratio = case.contrast([(1, own), (-1, rival)], True)
+    last = [points[list(points)[-1]] for points, p in ((case.points, own), (other, rival)) if p.more]
+    sides = [AtLeast(ratio, math.log(case.claim[key]), sign, learned=case.learned(*last))
+             for key, sign in (("low", 1), ("high", -1)) if key in case.claim]
+    return All(sides), [Shown("ratio", ratio, log=True)]

@@ -2,8 +2,15 @@
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+FLOORS = {
+    ("next-token", "tinyshakespeare", "char", ""): 2.5,
+    ("masked", "tinyshakespeare", "char", ""): 3.12,
+    ("next-token", "wikitext-2", "byte", ""): 2.34,
+    ("instructions", "code-and-math", "byte", "all"): 2.63,
+    ("instructions", "code-and-math", "byte", "response"): 2.71,
+}
 WHOLE = {"x", "y"}  # tables in braces, which a profile replaces whole
 
 
@@ -50,6 +57,9 @@ class Point:
     values: dict
     parts: dict
     validation: dict
+    held_out: bool = True  # False where the choice was made among several on the items that are reported
+    more: set = field(default_factory=set)  # seeds whose value is a lower bound
+    less: set = field(default_factory=set)  # seeds whose value is an upper bound
 
     def key_at_edge(self):
         return any(len(t) > 1 and self.choice[k] in (min(t), max(t)) for k, t in self.tried.items())
@@ -88,6 +98,13 @@ class Curves:
             self.made[series, metric] = {x: self.point(series, metric, x, by_x[x]) for x in sorted(by_x)}
         return self.made[series, metric]
 
+    def floor(self, series, metric):
+        """What a table that sees one token and no other place reaches on a text, in nats; None for other tasks."""
+        if metric != "cross_entropy":
+            return None
+        task = next(t.config["task"] for t in self.series[series])
+        return FLOORS.get(tuple(task.get(k, "") for k in ("kind", "source", "tokenizer", "loss")))
+
     def usable(self, t, metric):
         return (t.finished and math.isfinite(t.validation.get(self.y, 0)) and math.isfinite(t.test.get(metric, 0)))
 
@@ -109,7 +126,10 @@ class Curves:
         return Point(x, dict(choice), {k: {dict(c)[k] for c in candidates} for k in keys},
                      {t.seed: t.test[metric] for t in done},
                      {t.seed: t.parts[metric] for t in done if metric in t.parts},
-                     {t.seed: t.validation[metric] for t in done if metric in t.validation})
+                     {t.seed: t.validation[metric] for t in done if metric in t.validation},
+                     len(candidates) < 2 or not done
+                     or any(t.test.get(k) != v for t in done for k, v in t.validation.items()),
+                     {t.seed for t in done if metric == "steps_to" and t.test[metric] > t.steps})
 
     def best(self, series, metric, points):
         """The best of some points: on validation, on test where not all have been validated."""

@@ -18,6 +18,7 @@ class Trial:
     parts: dict
     config: dict
     label: str
+    steps: int
 
 
 def number(value):
@@ -52,7 +53,7 @@ def read(path):
                 chosen = tuple(sorted((k, plain(v)) for k, v in choice.items()))
                 parts = {k: list_of(v) for k, v in t["test_parts"].items()}
                 trials.append(Trial(series, number(x), chosen, seed, t["status"] == "finished", test,
-                                        numbers(t["validation"]), parts, json.loads(t["config"]), label))
+                                        numbers(t["validation"]), parts, json.loads(t["config"]), label, t["steps"]))
     return trials
 
 

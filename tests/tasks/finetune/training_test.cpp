@@ -157,6 +157,10 @@ TEST_CASE("windows of a text are a function of seed and step", "[finetune]") {
       CHECK(inputs[b * 8 + t] == task.tokens()[at]);
       CHECK(targets[b * 8 + t] == task.tokens()[at + 1]);
     }
+  const TextWindows begun(some_tokens(50), 8, 7);
+  const Batch second = begun.train_batch(3, 5, rng);
+  const auto input = second.input.to_vector<int64_t>(), target = second.target.to_vector<int64_t>();  // (5, 8)
+  for (size_t i = 0; i < input.size(); ++i) CHECK(input[i] == (i % 8 == 0 ? 7 : target[i - 1]));
   CHECK(error_of([] { TextWindows(some_tokens(8), 8); }) ==
         "the text to train on has 8 tokens; expected a window of 8 and the token after it");
 }

@@ -4,7 +4,8 @@
 namespace headroom::experiments {
 
 /// Every other x is at least `factor` times as bad as one of `among`: all rivals, each by its own test, so that nothing
-/// depends on which of them looks best. A computed tie counts for the claim.
+/// depends on which of them looks best. What is smaller than `factor` does not count against it either: it is refuted
+/// where `factor` times some rival is still no worse than all of `among`. A computed tie counts for the claim.
 struct ArgminIn : ClaimKind {
   ArgminIn()
       : ClaimKind(
@@ -23,15 +24,19 @@ struct ArgminIn : ClaimKind {
 
   std::optional<Hypothesis> hypothesis(const Case& c) const override {
     const ClaimKeys& keys = c.claim.keys;
-    std::vector<Hypothesis> rivals;
-    for (const Point* rival : c.points(keys.among)) {
-      std::vector<Hypothesis> beaten;
-      for (const double x : keys.among)
-        beaten.push_back(c.curve.larger_is_better ? c.at_least(*c.curve.at(x), *rival, keys.factor)
-                                                  : c.at_least(*rival, *c.curve.at(x), keys.factor));
-      rivals.push_back(Hypothesis::any_of(std::move(beaten)));
-    }
-    return Hypothesis::all_of(std::move(rivals));
+    const auto are_worse_by = [&](double times) {
+      std::vector<Hypothesis> rivals;
+      for (const Point* rival : c.points(keys.among)) {
+        std::vector<Hypothesis> beaten;
+        for (const double x : keys.among)
+          beaten.push_back(c.curve.larger_is_better ? c.at_least(*c.curve.at(x), *rival, times)
+                                                    : c.at_least(*rival, *c.curve.at(x), times));
+        rivals.push_back(Hypothesis::any_of(std::move(beaten)));
+      }
+      return Hypothesis::all_of(std::move(rivals));
+    };
+    if (keys.factor == 1) return are_worse_by(1);
+    return Hypothesis::between(are_worse_by(keys.factor), are_worse_by(1 / keys.factor));
   }
 
   std::string measure(const Case& c, Verdict& verdict) const override {
@@ -56,6 +61,7 @@ struct ArgminIn : ClaimKind {
         fmt::format("the {} {} is at {}; {} is {} that at {}", c.curve.larger_is_better ? "largest" : "smallest",
                     c.noun(), c.at(best), subject, in_brackets(ratio), c.at(inside));
     verdict.claimed = "every other is " + as_bad(keys.factor);
+    if (keys.factor > 1) verdict.claimed += "; it fails where another is better by as much";
     return "";
   }
 };

@@ -5,7 +5,9 @@ namespace headroom::experiments {
 
 /// How many times the error of the series is that of another changes by `factor` at least from the first x to the last:
 /// it gets less where the series "catches_up", more where it "falls_behind", on whichever side of 1 it is. One contrast
-/// of four logarithms, paired over seeds.
+/// of four logarithms, paired over seeds. A gap that grows says nothing about capacity: whoever learns more slowly
+/// falls behind, too. What a model cannot represent takes a lower bound on the error of all its weights; how much more
+/// slowly it learns is StepsRatio.
 struct Gap : ClaimKind {
   Gap()
       : ClaimKind({.name = "gap",
@@ -19,15 +21,10 @@ struct Gap : ClaimKind {
     keys.direction =
         in.word("direction", {"", "none: required"}, {"catches_up", "falls_behind"},
                 "whether the series catches up with the other (its lead grows, where it leads), or falls behind");
-    std::string& rival = keys.than.series;
-    in.optional_table("than", "the series that it is compared with", [&](Reader& other) {
-      rival = other.text("series", "", "its series");
-      if (!rival.empty()) scope.check_series(other, "series", rival);
-    });
-    if (!rival.empty() && rival == scope.series()) in.complain("than", "is what the claim is about itself");
-    const std::vector<double> own = scope.x(), others = scope.x(rival);
+    keys.than.series = read_rival(in, scope);
+    const std::vector<double> own = scope.x(), others = scope.x(keys.than.series);
     if (own.size() > 1 && !others.empty())
-      for (const double x : {own.front(), own.back()}) scope.check_x(in, "than", x, rival);
+      for (const double x : {own.front(), own.back()}) scope.check_x(in, "than", x, keys.than.series);
   }
 
   std::optional<MissingKey> missing(const ClaimConfig& claim) const override {

@@ -35,6 +35,16 @@ Limits read_limits(Reader& in) {
   return limits;
 }
 
+std::string read_rival(Reader& in, const ClaimScope& scope) {
+  std::string rival;
+  in.optional_table("than", "the series that it is compared with", [&](Reader& other) {
+    rival = other.text("series", "", "its series");
+    if (!rival.empty()) scope.check_series(other, "series", rival);
+  });
+  if (!rival.empty() && rival == scope.series()) in.complain("than", "is what the claim is about itself");
+  return rival;
+}
+
 std::pair<const Point&, const Point&> ordered(const Case& c, const Point& left, const Point& right) {
   if (c.claim.keys.direction == "falling") return {left, right};
   return {right, left};

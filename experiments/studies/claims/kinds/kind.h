@@ -24,6 +24,8 @@ double read_factor(Reader& in);
 double read_percent(Reader& in);
 /// `low` and `high`.
 Limits read_limits(Reader& in);
+/// `than = { series = … }`: another series.
+std::string read_rival(Reader& in, const ClaimScope& scope);
 
 /// "at least 1.1 times as bad", "worse" where any difference counts.
 std::string as_bad(double factor);

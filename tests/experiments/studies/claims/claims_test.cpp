@@ -448,8 +448,8 @@ TEST_CASE("numbers of heads are compared only at rates that were tuned for each"
         TrialRecord t = one;
         t.id += std::to_string(trials.size());
         t.choice = {{"train.optimizer.lr", rate}};
-        for (auto* metrics : {&t.validation, &t.test})
-          for (auto& entry : *metrics) entry.second *= rate == best ? 1 : 2;
+        t.test["mse"] *= rate == best ? 1 : 2;
+        t.validation["mse"] = 1.01 * t.test["mse"];
         trials.push_back(t);
       }
     r.planned = std::ssize(trials);
@@ -472,6 +472,67 @@ TEST_CASE("numbers of heads are compared only at rates that were tuned for each"
   CHECK(excused.status == VerdictStatus::pass);
   REQUIRE_FALSE(excused.notes.empty());
   CHECK(excused.notes[0] == "rates not tuned for each x: it was tuned for each in another study");
+}
+
+TEST_CASE("a rate that was chosen on the items that are reported decides nothing") {
+  // Each x has three rates of which validation prefers the middle one; the test items are those of validation, or
+  // others.
+  const auto judged = [](double others) {
+    StudyResults r = u_curve();
+    std::vector<TrialRecord> trials;
+    for (const TrialRecord& one : r.trials)
+      for (const double rate : {1e-3, 1e-2, 1e-1}) {
+        TrialRecord t = one;
+        t.id += std::to_string(trials.size());
+        t.choice = {{"train.optimizer.lr", rate}};
+        t.test["mse"] *= rate == 1e-2 ? 1 : 2;
+        t.validation["mse"] = t.test["mse"] * others;
+        trials.push_back(t);
+      }
+    r.planned = std::ssize(trials);
+    r.trials = trials;
+    return verdict(r, interior());
+  };
+  CHECK(judged(1.01).status == VerdictStatus::pass);
+  const Verdict shared = judged(1);
+  CHECK(shared.status == VerdictStatus::undecided);
+  CHECK(shared.needs == "a test set apart from the items that rates are chosen on");
+  CHECK(says(shared, "Left open all the same: the best lr was chosen on the very items that are reported."));
+}
+
+TEST_CASE("no number of seeds is given where a model of twice the size is no better") {
+  const auto judged = [](int64_t of_largest, double error) {
+    StudyResults r = study({1, 2}, {{2.05, 2.10, 2.02}, {error, error - 0.09, error + 0.05}});
+    r.report.y_metric = "cross_entropy";
+    for (TrialRecord& t : r.trials) {
+      t.parameters = t.x == 2 ? of_largest : 1000;
+      t.validation["cross_entropy"] = t.test["cross_entropy"] = t.test["mse"];
+    }
+    return verdict(r, claim("worse_than_best", {.at = 1, .factor = 1.01}));
+  };
+  const Verdict larger = judged(4000, 2.08);
+  CHECK(larger.status == VerdictStatus::undecided);
+  CHECK_FALSE(larger.seeds_needed);
+  CHECK(larger.needs == "training, or rates, that make the larger models better");
+  CHECK(says(larger, "at heads = 2 the model has 4.00 times the parameters of that at 1 and is not 1.01 times better"));
+  CHECK(judged(1500, 2.08).needs.empty());
+  CHECK(judged(4000, 1.0).status == VerdictStatus::pass);
+}
+
+TEST_CASE("without a limit of its own a claim on a text is held to what one token tells") {
+  StudyResults r = study({1, 2}, {{2.6, 2.61, 2.62}, {2.52, 2.53, 2.51}});
+  r.report.y_metric = "cross_entropy";
+  for (TrialRecord& t : r.trials) t.validation["cross_entropy"] = t.test["cross_entropy"] = t.test["mse"];
+  ClaimConfig c = claim("worse_than_best", {.at = 1, .factor = 1.01});
+  CHECK(verdict(r, c).status == VerdictStatus::pass);
+  for (TrialRecord& t : r.trials)
+    t.config = R"({"task":{"kind":"next-token","source":"tinyshakespeare","tokenizer":"char"}})";
+  CHECK(says(verdict(r, c),
+             "even the best cross_entropy is 2.52, and a table that sees one token and no other place "
+             "reaches 2.5."));
+  CHECK_FALSE(verdict(r, c).is_learned);
+  c.learned_at = 2.7;
+  CHECK(verdict(r, c).status == VerdictStatus::pass);
 }
 
 TEST_CASE("an x that some seeds did not learn decides nothing, and is named") {

@@ -113,6 +113,7 @@ const ClaimConfig interior = claim("interior_optimum");
 const ClaimConfig interior_by = claim("interior_optimum", {.factor = 1.1});
 const ClaimConfig no_interior = claim("no_interior_optimum", {.factor = 1.1});
 const ClaimConfig argmin = claim("argmin_in", {.among = {4}});
+const ClaimConfig argmin_by = claim("argmin_in", {.among = {4}, .factor = 1.1});
 const ClaimConfig argmin_of_two = claim("argmin_in", {.among = {4, 8}});
 const ClaimConfig near_best = claim("within_factor", {.at = 32, .factor = 1.1});
 const ClaimConfig worse = claim("worse_than_best", {.at = 32});
@@ -152,6 +153,8 @@ const std::vector<Null> nulls{
     {"no_interior_optimum 1.1, one end 10 % above one x", no_interior, {3, 1, 0, 1, 1, tenth}},
     {"argmin_in, all alike", argmin, {0, 0, 0, 0, 0, 0}},
     {"argmin_in, one rival alike", argmin, {1, 1, 0, 1, 0, 1}},
+    {"argmin_in 1.1, one rival 10 % worse", argmin_by, {1, 1, 0, tenth, 1, 1}},
+    {"argmin_in 1.1, one rival 10 % better", argmin_by, {1, 1, 0, -tenth, 1, 1}},
     {"argmin_in two, one rival alike", argmin_of_two, {1, 1, 0, 0, 0, 1}},
     {"within_factor 1.1, 10 % above one x", near_best, {1, 1, 0, 1, 1, tenth}},
     {"within_factor 1.1, 10 % above all", near_best, {0, 0, 0, 0, 0, tenth}},
@@ -210,6 +213,72 @@ Truth truth_of(const std::vector<double>& middle, bool is_linear, std::vector<do
   return truth;
 }
 
+/// Two series whose errors fall as x^-2 over x = 1, 2, 4, 8, so that the line through the logarithms is true, and the
+/// steps at which each of them reaches 1.
+struct Race {
+  const char* name;
+  Limits limits;
+  double slow, fast;
+  double spread = 0.05;  ///< of the fast series
+};
+
+// A series at 8 e^-0.04 steps is 0.7 deviations of a seed's steps before the last x, where a lower bound that were
+// taken for a number would be worst.
+const double late = 8 * std::exp(-0.04), early = std::exp(0.04);
+const std::vector<Race> even_races{
+    {"steps_ratio ≥ 4, at its limit", {.low = 4}, 6, 1.5},
+    {"steps_ratio ≤ 4, at its limit", {.high = 4}, 6, 1.5},
+    {"steps_ratio ≥ 2, at it, a quarter of the slow not there", {.low = 2}, late, late / 2},
+    {"the same, the fast without noise", {.low = 2}, late, late / 2, 0},
+    {"steps_ratio ≥ 2, at it, half of the slow not there", {.low = 2}, 8, 4},
+    {"steps_ratio ≥ 2, at it, a quarter of the fast there at once", {.low = 2}, 2 * early, early},
+    {"steps_ratio ≤ 1/2, at it, a quarter of the other not there", {.high = 0.5}, late / 2, late},
+};
+const std::vector<Race> races{
+    {"steps_ratio ≥ 2, 2.5 × the steps", {.low = 2}, 3.75, 1.5},
+    {"steps_ratio ≥ 2, 3 × the steps", {.low = 2}, 4.5, 1.5},
+    {"steps_ratio ≥ 2, 3 ×, half of the slow not there", {.low = 2}, 8, 8.0 / 3},
+    {"steps_ratio ≥ 2, 10 ×, the slow never there, a bound of 3 ×", {.low = 2}, 80.0 / 3, 8.0 / 3},
+    {"steps_ratio in 1/1.5 to 1.5, as many steps", {.low = 1 / 1.5, .high = 1.5}, 3, 3},
+};
+
+/// So that two series whose steps are four times apart are read off alike: what noise at the x does to the mean of what
+/// is read off is the same for both.
+const std::vector<double> by_turns{0.2, 0.01, 0.2, 0.01};
+
+Rates rates(const Race& race, bool is_equal, int seeds) {
+  ClaimConfig c = claim("steps_ratio", {.limits = race.limits, .value = 1, .than = {.series = "fast"}});
+  c.series = "slow";
+  StudyResults r = testing::study({}, {});
+  r.series = {"slow", "fast"};
+  std::vector<Truth> truths;
+  for (const std::string& name : r.series) {
+    std::vector<double> middle = power_law(-2);
+    middle.resize(4);
+    for (double& m : middle) m += 2 * std::log(name == "slow" ? race.slow : race.fast);
+    truths.push_back(truth_of(middle, false, is_equal ? equal : by_turns));
+    for (size_t i = 0; i < middle.size(); ++i)
+      for (int s = 0; s < seeds; ++s) {
+        r.trials.push_back(testing::trial(std::exp2(i), s, 1));
+        r.trials.back().series = name;
+      }
+  }
+  if (race.spread == 0) truths[1] = {truths[1].middle, std::vector<double>(4, 0.001), 0.001};
+  Normals normal(1 + static_cast<uint64_t>(seeds));
+  Rates counted;
+  for (int i = 0; i < studies; ++i) {
+    auto trial = r.trials.begin();
+    for (const Truth& truth : truths)
+      for (const Point& p : simulate(truth, seeds, false, normal).points)
+        for (const auto& entry : p.values) (trial++)->test["mse"] = entry.second;
+    const Case one{r, c, curve_in_range(r, "slow", "", c), "steps"};
+    const Hypothesis::Evidence evidence = c.kind->hypothesis(one)->evidence();
+    if (evidence.p <= level) counted.pass += 1.0 / studies;
+    if (evidence.p_against <= level) counted.fail += 1.0 / studies;
+  }
+  return counted;
+}
+
 bool prints_table() { return std::getenv("HEADROOM_TABLE") != nullptr; }
 
 std::string percent_text(double rate) { return fmt::format("{:.1f}", 100 * rate); }
@@ -263,6 +332,25 @@ TEST_CASE("effects are seen the sooner the more seeds there are") {
   }
 }
 
+TEST_CASE("the ratio of steps keeps its level where some never get there") {
+  for (const bool is_even : {true, false})
+    for (const Race& race : is_even ? even_races : races)
+      for (const bool is_equal : {true, false}) {
+        std::vector<std::string> cells{is_equal ? "equal" : "unequal"};
+        for (const int seeds : counts_of_seeds) {
+          if (!prints_table() && (!is_equal || seeds == 5 || seeds == 20)) continue;
+          const Rates r = rates(race, is_equal, seeds);
+          CAPTURE(race.name, is_equal, seeds);
+          if (is_even) CHECK(r.pass <= most);
+          if (!is_even && is_equal && seeds >= 10) CHECK(r.pass > 0.5);
+          CHECK(r.fail <= most);
+          cells.push_back(is_even ? fmt::format("{} / {}", percent_text(r.pass), percent_text(r.fail))
+                                  : percent_text(r.pass));
+        }
+        print_row(race.name, cells);
+      }
+}
+
 TEST_CASE("the error of finite test data is in the level") {
   print_row("finite test data: false passes, %", {"parts", "3 seeds", "5", "10", "20"});
   for (const Null* null : {&nulls[1], &nulls[6], &nulls[9], &nulls[14], &nulls[16], &nulls[18]}) {
@@ -307,6 +395,38 @@ TEST_CASE("of five false claims in a study none passes more often than the level
     print_row(fmt::format("five false claims, {} seeds: any passes, %", seeds),
               {percent_text(any), "without Holm " + percent_text(uncorrected)});
   }
+}
+
+// At its own best rate every x is as good as every other, so that there is no U; the best rate of the ends is ten times
+// larger or smaller than that of the middle. At the middle's rate alone the ends look 1.5 times worse.
+TEST_CASE("one rate that favours the middle makes no U") {
+  constexpr int repeated = 300;
+  const auto passes = [](const std::vector<double>& rates, const std::string& excuse) {
+    Normals normal(5);
+    int passed = 0;
+    for (int i = 0; i < repeated; ++i) {
+      StudyResults r = testing::study({}, {});
+      for (int seed = 0; seed < 5; ++seed)
+        for (int x = 0; x < 6; ++x)
+          for (const double rate : rates) {
+            const double best = x == 0 ? -3 : x == 5 ? -1 : -2, off = std::abs(std::log10(rate) - best);
+            const auto error = [&] { return std::exp(-2 + 0.4 * off + 0.05 * normal.next()); };
+            TrialRecord t = testing::trial(std::exp2(x), seed, error());
+            t.validation["mse"] = error();
+            t.choice = {{"train.optimizer.lr", rate}};
+            t.id += fmt::format("-{}", rate);
+            r.trials.push_back(t);
+          }
+      r.planned = std::ssize(r.trials);
+      r.claims = {interior_by};
+      r.claims[0].single_rate = excuse;
+      passed += judge(r)[0].status == VerdictStatus::pass ? 1 : 0;
+    }
+    return passed;
+  };
+  CHECK(passes({1e-2}, "") == 0);
+  CHECK(passes({1e-2}, "without the rule") > 0.9 * repeated);
+  CHECK(passes({1e-4, 1e-3, 1e-2, 1e-1, 1}, "") <= level * repeated);
 }
 
 // One seed in five fails to train at x = 4. What a claim says is of the seeds that learn, whose truth is on its

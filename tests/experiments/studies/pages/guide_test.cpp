@@ -1,11 +1,14 @@
 #include <fmt/core.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/pages/head_advice.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "tests/experiments/studies/pages/folder.h"
+#include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 
@@ -57,6 +60,21 @@ TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, a
   REQUIRE(without.has_value());
   CHECK(without->options[2].standing == Standing::as_good);
   CHECK(without->options[0].standing == Standing::worse);
+}
+
+TEST_CASE("a number of heads at which a seed did not learn decides nothing, as in a claim") {
+  StudyResults r = trained({1, 2, 4}, {{0.20, 0.203, 0.202}, {0.10, 0.101, 0.102}, {0.90, 0.91, 0.80}});
+  CHECK(head_choice(r, "")->options[2].standing == Standing::worse);  // an error without a limit of what is learned
+  r.claims = {testing::claim("interior_optimum")};
+  r.claims[0].learned_at = 0.5;
+  const auto choice = head_choice(r, "");
+  CHECK(choice->is_learned);
+  CHECK(choice->options[0].standing == Standing::worse);  // than the best, where every seed learned
+  CHECK(choice->options[2].standing == Standing::open);
+  CHECK(choice->options[2].unlearned == 3);
+  CHECK(choice->best_standing == Standing::open);  // it is not shown to be as good as what was not learned
+  r.claims[0].learned_at = 0.05;
+  CHECK_FALSE(head_choice(r, "")->is_learned);
 }
 
 TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
@@ -111,32 +129,29 @@ TEST_CASE("the page that answers how many heads") {
   write_guide({r}, folder / "how-many.md");
   const std::string page = read_bytes(folder / "how-many.md");
   CHECK(page.starts_with("# How many attention heads, of what width?\n"));
-  CHECK(contains(page, "| Fig. 1a | both ends \\| are worse | "));
-  CHECK(contains(page, "| **undecided** in a pilot | [synthetic](results/synthetic.md), quick, 3 seeds | "));
-  CHECK_FALSE(contains(page, "our own words"));
+  CHECK(contains(page,
+                 "| weighted sums of earlier tokens | ALiBi | D 16: 2 × 8 | 1 of 1 curve | 2.00× |  | "
+                 "[synthetic](results/synthetic.md) |\n"));
+  CHECK(contains(page, "| a text, more than twice as wide | any | 64 up to a model width of 2048 and 128 above | "));
+  CHECK(contains(page, "- **One head** is shown to be worse than another number on 1 of 1 curve.\n"));
+  CHECK_FALSE(contains(page, "Heads 1 or 2 wide"));  // no curve tried them
+  CHECK(contains(page, "Measured: 1 curve of width D 16, with 1 layer, after 300 steps.\n"));
+  CHECK(contains(page, "](how-many-details.md)"));
+  CHECK_FALSE(contains(page, "both ends"));
+  const std::string details = read_bytes(folder / "how-many-details.md");
+  CHECK(contains(details, "| Fig. 1a | both ends \\| are worse | "));
+  CHECK(contains(details, "| **undecided** in a pilot | [synthetic](results/synthetic.md), quick, 3 seeds | "));
+  CHECK_FALSE(contains(details, "our own words"));
   CHECK(contains(
-      page,
+      details,
       "| A synthetic curve | D 16, ALiBi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
       "10 % |"));
-  CHECK(contains(page, "- **If you can search:** train with few heads, then with more, each number at its own best "));
-  CHECK(contains(page,
-                 "On 1 curve, averaged over seeds, the number that this ends at is shown to be within the margin of "
-                 "every other on 1, worse than another on 0, and neither on 0.\n"));
-  CHECK(contains(page, "- **If you cannot:** up to a model width of 16, take what the table says for your task"));
-  CHECK(contains(page,
-                 "all of it was measured on 1 curve, on small models of width D 16 with 1 layer, trained for 300 "
-                 "steps, all heads D/H wide."));
-  CHECK(contains(
-      page,
-      "| weighted sums of earlier tokens, ALiBi positions | 1 curve, D 16 | 2 heads | 4, 8: good on 1 | worse on "
-      "1 of 1 curve (2.00 times the best) | 4 wide: as good on 1 of 1 curve | 0.101 |\n"));
-  CHECK(
-      contains(page,
-               "Starting from the fewest heads and adding more until validation no longer improves ends at the best on "
-               "validation on 1 of 1 curves."));
-  CHECK(contains(page, "| weighted sums of earlier tokens, ALiBi positions | 1 / 0 / 0 | 1 / 0 / 0 |\n"));
   CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
-  CHECK_FALSE(contains(page, "\n\n\n"));
+  CHECK_FALSE(contains(page + details, "\n\n\n"));
+  write_guide({r}, folder / "how-many.html");
+  CHECK(testing::malformed(read_bytes(folder / "how-many.html")) == "");
+  CHECK(std::filesystem::exists(folder / "how-many-details.html"));
+  CHECK(contains(as_markdown(how_many_heads_page({}, {}, "details.md")), "No curve of trained models"));
 }
 
 TEST_CASE("claims of several series share a row, and a study's own section says what each came to") {
@@ -160,7 +175,7 @@ TEST_CASE("claims of several series share a row, and a study's own section says 
   }
   const TemporaryFolder folder;
   write_guide({r}, folder / "page.md");
-  const std::string page = read_bytes(folder / "page.md");
+  const std::string page = read_bytes(folder / "page-details.md");
   CHECK(contains(page, "| **1 holds, 1 fails** in a pilot | [synthetic](results/synthetic.md)"));
   CHECK(contains(page, "pass: first; fail: second"));
   CHECK(contains(page,
@@ -169,23 +184,98 @@ TEST_CASE("claims of several series share a row, and a study's own section says 
   CHECK(contains(page, " In all: pass: first; fail: second.\n"));
 }
 
-TEST_CASE("a figure of all tasks, and one for each where there are several") {
-  StudyResults sums = trained({1, 2, 4}, {{0.200, 0.202}, {0.100, 0.101}, {0.100, 0.101}});
-  StudyResults products = sums;
-  for (TrialRecord& t : products.trials) t.config.replace(t.config.find("linear-functional"), 17, "volterra");
-  const HeadChoice a = *head_choice(sums, ""), b = *head_choice(products, "");
-  CHECK(guide_figures({}, "heads").empty());
-  REQUIRE(guide_figures({a}, "heads").size() == 1);
-  CHECK(guide_figures({a}, "heads")[0].plot.id == "heads");
-  const std::vector<Figure> figures = guide_figures({a, b}, "heads");
-  REQUIRE(figures.size() == 3);
-  REQUIRE(figures[0].plot.layers.size() == 2);  // a line for each task
-  CHECK(figures[0].plot.layers[0].legend == "products of earlier tokens");
-  REQUIRE(figures[0].plot.layers[0].marks.size() == 3);
-  CHECK(contains(figures[0].plot.layers[0].marks.back().hover, "times the best (1 of 1 curve)"));
-  CHECK(figures[1].plot.id == "heads-products-of-earlier-tokens");
-  CHECK(figures[2].plot.title == "Weighted sums of earlier tokens");
-  CHECK(figures[2].plot.layers.size() == 1);
+namespace {
+
+using Option = HeadChoice::Option;
+
+/// A curve of a task at width 64 under a scheme of positions.
+HeadChoice choice_of(const std::string& positions, std::vector<Option> options) {
+  HeadChoice choice;
+  choice.study = "made";
+  choice.task = "sums";
+  choice.positions = positions;
+  choice.width = 64;
+  choice.steps = 100;
+  choice.layers = 1;
+  choice.margin = 1.1;
+  choice.seeds = 3;
+  choice.options = std::move(options);
+  return choice;
+}
+
+}  // namespace
+
+TEST_CASE("one number of heads for a task and a width, and another for a scheme that it is worse under") {
+  const HeadChoice added = choice_of("sinusoidal", {{1, 64, 64, 9, 8, 10, Standing::worse},
+                                                    {8, 8, 8, 1, NAN, NAN, Standing::best},
+                                                    {64, 1, 1, 300, 200, 400, Standing::worse}});
+  const HeadChoice turned = choice_of("rope", {{1, 64, 64, 3, 2, 4, Standing::worse},
+                                               {8, 8, 8, 1.05, 0.9, 1.2, Standing::open},
+                                               {32, 2, 2, 1, NAN, NAN, Standing::best}});
+  const HeadChoice learned = choice_of("learned", {{1, 64, 64, 9, 8, 10, Standing::worse},
+                                                   {8, 8, 8, 4, 3, 5, Standing::worse},
+                                                   {64, 1, 1, 1, NAN, NAN, Standing::best}});
+  const std::vector<const HeadChoice*> task{&added, &turned, &learned};
+  const HeadAdvice joint = head_advice(task, 64);
+  CHECK(joint.heads == 8);
+  CHECK(joint.head_dim == 8);
+  CHECK(joint.curves.size() == 3);
+  CHECK(joint.worse == 1);
+  CHECK(joint.open == 2);
+  CHECK(joint.times == Approx(std::cbrt(1.05 * 4)));
+  CHECK(head_advice(task, 64, "rope").heads == 8);
+  CHECK(head_advice(task, 64, "learned").heads == 64);
+  CHECK(head_advice(task, 64, "alibi").heads == 8);  // not measured: what all have in common
+  CHECK(head_advice(task, 128).heads == 0);
+  CHECK(ranked_heads(task).size() == 3);  // 32 heads were tried on one of three curves only
+
+  // What failed to learn counts like what is shown to be worse.
+  HeadChoice lost = added;
+  lost.options[1].unlearned = 1;
+  lost.options[0].standing = Standing::open;
+  CHECK(head_advice({&lost}, 64).heads == 1);
+}
+
+TEST_CASE("always heads of one width, beside the guideline's search") {
+  const HeadChoice a =
+      choice_of("sinusoidal", {{4, 16, 16, 1.2, 1.15, 1.3, Standing::worse}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
+  HeadChoice b = choice_of("rope", {{4, 16, 16, 1, NAN, NAN, Standing::best}, {8, 8, 8, 1.1, 1, 1.2, Standing::open}});
+  b.found = b.options[0];
+  b.best_standing = Standing::as_good;
+  const std::vector<const HeadChoice*> curves{&a, &b};
+  const ChoiceTally wide = always_wide(curves, 16), search = guideline_tally(curves);
+  CHECK(wide.curves == 2);
+  CHECK(wide.best == 1);
+  CHECK(wide.good == 1);
+  CHECK(wide.worse == 1);
+  CHECK(wide.worst == 1.2);
+  CHECK(wide.times == Approx(std::sqrt(1.2)));
+  CHECK(always_wide(curves, 32).curves == 0);
+  CHECK(search.curves == 1);
+  CHECK(search.good == 1);
+}
+
+TEST_CASE("the guide's figure has every curve, texts above the others, and marks what was not learned") {
+  HeadChoice sums =
+      choice_of("learned", {{1, 64, 64, 2, 1.5, 3, Standing::worse}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
+  HeadChoice text =
+      choice_of("none", {{1, 64, 64, 1.01, 1, 1.02, Standing::open}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
+  text.margin = 1.01;
+  sums.options[0].unlearned = 2;
+  CHECK(guide_figure({&sums}).plot.below.empty());
+  const Plot plot = guide_figure({&sums, &text}).plot;
+  REQUIRE(plot.layers.size() == 1);
+  CHECK(plot.layers[0].legend == "no positions");
+  REQUIRE(plot.below.size() == 1);
+  const std::vector<Layer>& below = plot.below[0].layers;
+  REQUIRE(below.size() == 2);
+  CHECK(below[0].legend == "learned");  // which the panel above does not have
+  CHECK(below[0].colour != plot.layers[0].colour);
+  CHECK(below[1].kind == Layer::Kind::crosses);
+  CHECK(contains(below[1].marks[0].hover, "1 heads of width 64: 2.00 times the best, 2 seeds did not learn"));
+  HeadChoice other = text;
+  other.positions = "learned";
+  CHECK(guide_figure({&sums, &other}).plot.below[0].layers[0].legend.empty());
 }
 
 }  // namespace headroom::experiments

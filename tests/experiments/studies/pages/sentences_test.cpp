@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "experiments/output/html.h"
-#include "experiments/studies/pages/guide_parts.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/set_up.h"
@@ -37,28 +36,6 @@ StudyResults lawful() {
         r.trials.push_back(std::move(t));
       }
   }
-  r.planned = std::ssize(r.trials);
-  return r;
-}
-
-/// "alone: the plan" and equal heads of two widths; errors of four seeds at width 20 and 40.
-StudyResults plan_study() {
-  StudyResults r = testing::study({}, {});
-  r.report.x_key = "model.width";
-  r.series = {"alone: the plan", "alone: equal, 4 wide", "alone: equal, 8 wide", "alone: other"};
-  const auto add = [&](const std::string& series, double x, std::vector<double> errors) {
-    for (size_t s = 0; s < errors.size(); ++s) {
-      r.trials.push_back(testing::trial(x, static_cast<int64_t>(s), errors[s]));
-      r.trials.back().series = series;
-      r.trials.back().id = fmt::format("{} {} {}", series, x, s);
-    }
-  };
-  add("alone: the plan", 20, {1.0, 1.01, 1.02, 1.005});
-  add("alone: equal, 4 wide", 20, {2.0, 2.03, 2.04, 2.0});
-  add("alone: equal, 8 wide", 20, {3.0, 3.02, 3.04, 3.01});
-  add("alone: other", 20, {0.1, 0.1, 0.1, 0.1});
-  add("alone: the plan", 40, {1.0, 1.01, 1.02, 1.005});
-  add("alone: equal, 4 wide", 40, {0.5, 0.502, 0.51, 0.504});
   r.planned = std::ssize(r.trials);
   return r;
 }
@@ -136,16 +113,6 @@ TEST_CASE("a study's law of the best number of heads") {
   std::erase_if(few.trials, [](const TrialRecord& t) { return t.series > "D 1024, d 1"; });
   CHECK(contains(law_sentence(*fitted_law(few)), "No law of the best heads can be fitted to 1 series"));
   CHECK(contains(as_text(law_section(few), 0), "D 64, d 1 is left out: its trials have no common model.width"));
-}
-
-TEST_CASE("where a plan's heads are better than the best equal ones") {
-  const auto answers = plan_answers(plan_study());
-  REQUIRE(answers.size() == 1);
-  CHECK(answers[0].starts_with(
-      "alone: beside the best equal heads of as many parameters, the plan’s are better at width = "
-      "20 (0.50"));
-  CHECK(contains(answers[0], "worse at width = 40 (2.00× ["));
-  CHECK(plan_answers(testing::u_curve()).empty());
 }
 
 TEST_CASE("one page as Markdown and as HTML") {

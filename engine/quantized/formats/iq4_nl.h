@@ -3,8 +3,13 @@
 
 namespace headroom::engine::blocks {
 
-/// d, 16 bytes of two, whose low halves are elements 0–15 and whose high halves are 16–31:  x = d·levels[half]. The
-/// levels are close where weights are many (ggml-common.h, kvalues_iq4nl).
+/// The 16 levels of four bits that stand close where weights are many (ggml-common.h, kvalues_iq4nl).
+HEADROOM_HD inline int uneven_level(int half) {
+  constexpr int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+  return levels[half];
+}
+
+/// d, 16 bytes of two, whose low halves are elements 0–15 and whose high halves are 16–31:  x = d·level
 struct IQ4_NL : Block<IQ4_NL> {
   static constexpr int elements = 32, bytes = 18, run = 16, scale_places[2] = {0, -1};
   static constexpr bool has_minimum = false, has_integer_products = false;
@@ -15,8 +20,7 @@ struct IQ4_NL : Block<IQ4_NL> {
   }
   template <class M>
   HEADROOM_HD static int number(const uint8_t* block, int j, int i) {
-    constexpr int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return levels[block[2 + i] >> (4 * j) & 15];
+    return uneven_level(block[2 + i] >> (4 * j) & 15);
   }
 };
 

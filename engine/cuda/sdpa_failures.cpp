@@ -1,0 +1,56 @@
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string_view>
+
+#include "engine/cuda/sdpa.h"
+
+namespace headroom::engine::cuda {
+namespace {
+
+/// Problems at which the library has failed, and the reasons that were told.
+struct Failures {
+  std::mutex mutex;
+  std::map<SdpaProblem, std::string> of;
+  std::set<std::string> told;
+};
+Failures& failures() {
+  static auto* const all = new Failures;
+  return *all;
+}
+
+}  // namespace
+
+bool sdpa_is_off() {
+  static const bool is_off = [] {
+    const char* const wanted = std::getenv("HEADROOM_CUDNN");
+    return wanted && std::string_view(wanted) == "off";
+  }();
+  return is_off;
+}
+
+std::string sdpa_answer(const SdpaProblem& problem) {
+  if (sdpa_is_off()) return "HEADROOM_CUDNN is off";
+  {
+    const std::lock_guard lock(failures().mutex);
+    if (const auto known = failures().of.find(problem); known != failures().of.end()) return known->second;
+  }
+  try {
+    return sdpa_refusal(problem);
+  } catch (const std::exception& error) {
+    give_up_sdpa(problem, error.what());
+    return error.what();
+  }
+}
+
+void give_up_sdpa(const SdpaProblem& problem, const std::string& reason) {
+  const std::lock_guard lock(failures().mutex);
+  failures().of[problem] = reason;
+  if (failures().told.insert(reason).second)
+    std::fprintf(stderr, "attention runs on kernels of our own where cuDNN fails: %s\n", reason.c_str());
+}
+
+}  // namespace headroom::engine::cuda

@@ -1,0 +1,98 @@
+#include "experiments/studies/pages/scoreboard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "experiments/studies/pages/headline.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Variants = std::vector<SentenceVerdict::Variant>;
+
+/// What tells a variant from the others of its study: its series and, where it is not the report's y, its metric.
+std::string variant_name(const ClaimConfig& claim) {
+  if (claim.series.empty() || claim.metric.empty()) return claim.series + claim.metric;
+  return claim.series + ": " + claim.metric;
+}
+
+/// `words: study (variant; variant), study`, each study a link to its page; a variant's name once.
+void add_variants(Phrase& cell, const std::string& words, const Variants& variants, const std::vector<Finding>& all,
+                  const std::string& folder) {
+  std::vector<std::pair<const Finding*, std::vector<std::string>>> studies;
+  for (const auto& [finding, verdict] : variants) {
+    if (studies.empty() || studies.back().first != finding) studies.push_back({finding, {}});
+    std::vector<std::string>& names = studies.back().second;
+    const std::string own = variant_name(verdict->claim);
+    if (!own.empty() && std::find(names.begin(), names.end(), own) == names.end()) names.push_back(own);
+  }
+  for (const auto& [finding, names] : studies) {
+    const bool is_first = finding == studies.front().first;
+    cell.push_back({is_first ? fmt::format("{}{}: ", cell.empty() ? "" : "; ", words) : ", "});
+    const std::string page = page_name(all, *finding);
+    cell.push_back({.text = page, .link = fmt::format("{}/{}.md", folder, page)});
+    if (!names.empty()) cell.push_back({fmt::format(" ({})", fmt::join(names, "; "))});
+  }
+}
+
+}  // namespace
+
+const char* SentenceVerdict::status() const {
+  if (!holds.empty() && !fails.empty()) return "depends";
+  if (holds.empty() && fails.empty()) return "open";
+  return fails.empty() ? "holds" : "fails";
+}
+
+std::string SentenceVerdict::words() const {
+  const bool is_decided = holds.empty() != fails.empty();
+  return std::string(status()) + (is_decided && !open.empty() ? " so far" : "");
+}
+
+std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Finding>& all) {
+  std::vector<SentenceVerdict> out;
+  for (const PaperSentence& sentence : paper_sentences()) {
+    SentenceVerdict& one = out.emplace_back(SentenceVerdict{&sentence, {}, {}, {}});
+    for (const Finding& f : all)
+      for (const Verdict& v : f.verdicts) {
+        if (v.claim.sentence != sentence.id) continue;
+        Variants& where = v.status == VerdictStatus::pass   ? one.holds
+                          : v.status == VerdictStatus::fail ? one.fails
+                                                            : one.open;
+        where.push_back({&f, &v});
+      }
+  }
+  return out;
+}
+
+Blocks scoreboard(const std::vector<Finding>& all, const std::string& folder) {
+  const std::vector<SentenceVerdict> sentences = sentence_verdicts(all);
+  const bool is_tested = std::any_of(sentences.begin(), sentences.end(), [](const SentenceVerdict& s) {
+    return !s.holds.empty() || !s.fails.empty() || !s.open.empty();
+  });
+  if (!is_tested) return {};
+  std::map<std::string, int> counts;
+  std::vector<std::vector<Phrase>> rows;
+  for (const SentenceVerdict& s : sentences) {
+    ++counts[s.status()];
+    Phrase cell;
+    add_variants(cell, "holds", s.holds, all, folder);
+    add_variants(cell, "fails", s.fails, all, folder);
+    add_variants(cell, "undecided", s.open, all, folder);
+    if (cell.empty())
+      cell.push_back({s.sentence->untested.empty() ? "not run" : "not tested: " + s.sentence->untested});
+    rows.push_back(text_cells({s.sentence->says, s.sentence->where, s.words()}));
+    rows.back()[2][0].is_strong = true;
+    rows.back().push_back(std::move(cell));
+  }
+  return {
+      paragraph(fmt::format("The paper’s {} distinct sentences about experiments: {} hold, {} fail, {} depend on the "
+                            "setting, {} are open. A sentence holds or fails where all of its variants that are "
+                            "decided do; so far: others are undecided.",
+                            sentences.size(), counts["holds"], counts["fails"], counts["depends"], counts["open"])),
+      table("The paper’s sentences", {"the paper says", "where", "verdict", "in which studies and series"},
+            std::move(rows))};
+}
+
+}  // namespace headroom::experiments

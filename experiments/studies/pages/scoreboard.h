@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/output/document.h"
+#include "experiments/studies/claims/paper_sentences.h"
+#include "experiments/studies/pages/results_page.h"
+
+namespace headroom::experiments {
+
+/// What all claims that test one sentence of the paper say together.
+struct SentenceVerdict {
+  /// One claim of one study: a variant of the sentence.
+  struct Variant {
+    const Finding* finding;
+    const Verdict* verdict;
+  };
+
+  const PaperSentence* sentence;
+  std::vector<Variant> holds, fails, open;  ///< open: undecided, or not measured
+
+  /// "holds" or "fails" where all that are decided agree, "depends" where they do not, "open" where none is decided.
+  const char* status() const;
+  /// status(), with "so far" behind it where undecided variants may still turn what holds or fails.
+  std::string words() const;
+};
+
+/// One for each of paper_sentences(), in that order.
+std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Finding>& all);
+
+/// How many sentences hold, fail, depend and are open, and a row for each with the variants that decide it; studies
+/// link to their pages in `folder`. None where no claim among the findings tests a sentence.
+Blocks scoreboard(const std::vector<Finding>& all, const std::string& folder);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,27 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "experiments/tools/compress/accounting.h"
+#include "experiments/tools/compress/make.h"
+
+namespace headroom::experiments {
+
+/// A compression from the model read to the files written.
+struct Compression {
+  CompressedModel made;
+  ModelAccount before{}, after{};
+  models::Conversion written{};
+  std::string calibration_note{}, size_note{};  ///< what is to be said of both; "" where there is nothing
+};
+
+/// Does the job: makes the smaller heads, measures perplexities before --dtype rounds what changed, writes the model
+/// with its card, reads it back, and measures both models' speeds as `generate` runs them. Throws Error where a file
+/// cannot be read or written, or what was written does not compute the same.
+Compression compress(const CompressArguments& arguments, const CompressJob& job, const CompressProgress& progress);
+
+/// All that came of it, as JSON and as the lines of a terminal.
+nlohmann::ordered_json json_of(const CompressArguments& arguments, const CompressJob& job, const Compression& done);
+std::string text_of(const CompressArguments& arguments, const Compression& done);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,90 @@
+// What the claims that test one sentence of the paper say together, and that every claim of the studies names one.
+#include "experiments/studies/pages/scoreboard.h"
+
+#include <filesystem>
+#include <set>
+
+#include "experiments/studies/config/study.h"
+#include "tests/experiments/synthetic.h"
+#include "tests/support/catch.h"
+#include "tests/support/folder.h"
+
+namespace headroom::experiments {
+namespace {
+
+using testing::contains;
+
+/// A study whose claims test the sentence "ngram-u" with these verdicts, a series each.
+Finding finding_of(const StudyResults& r, const std::vector<VerdictStatus>& statuses) {
+  Finding f{r, {}};
+  for (const VerdictStatus status : statuses) {
+    Verdict v;
+    v.claim = testing::claim("interior_optimum");
+    v.claim.series = "series " + std::to_string(f.verdicts.size());
+    v.claim.sentence = "ngram-u";
+    v.status = status;
+    f.verdicts.push_back(v);
+  }
+  return f;
+}
+
+std::string status_of(const std::vector<VerdictStatus>& statuses) {
+  const StudyResults r = testing::study({}, {});
+  const std::vector<Finding> all{finding_of(r, statuses)};
+  for (const SentenceVerdict& s : sentence_verdicts(all))
+    if (s.sentence->id == "ngram-u") return s.status();
+  return "";
+}
+
+TEST_CASE("A sentence holds or fails where its decided variants agree, and depends where they do not") {
+  using enum VerdictStatus;
+  CHECK(status_of({pass, pass}) == "holds");
+  CHECK(status_of({pass, undecided}) == "holds");
+  CHECK(status_of({fail, not_run}) == "fails");
+  CHECK(status_of({pass, undecided, fail}) == "depends");
+  CHECK(status_of({undecided, not_run}) == "open");
+  CHECK(status_of({}) == "open");
+}
+
+TEST_CASE("A verdict that undecided variants may still turn is one so far") {
+  using enum VerdictStatus;
+  const StudyResults r = testing::study({}, {});
+  const auto page = [&](const std::vector<VerdictStatus>& statuses) {
+    return as_markdown(scoreboard({finding_of(r, statuses)}, "results"));
+  };
+  CHECK(contains(page({pass, undecided}), "**holds so far**"));
+  CHECK(contains(page({fail, undecided}), "**fails so far**"));
+  CHECK(contains(page({pass, pass}), "**holds**"));
+  CHECK(contains(page({pass, undecided, fail}), "**depends**"));
+}
+
+TEST_CASE("The scoreboard counts sentences, not claims, and names the variants that decide") {
+  using enum VerdictStatus;
+  const StudyResults r = testing::study({}, {});
+  const std::vector<Finding> all{finding_of(r, {pass, pass, fail})};
+  const std::string page = as_markdown(scoreboard(all, "results"));
+  CHECK(contains(page, "0 hold, 0 fail, 1 depend on the setting"));
+  CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0; series 1)"));
+  CHECK(contains(page, "fails: [synthetic](results/synthetic.md) (series 2)"));
+  CHECK(scoreboard({finding_of(r, {})}, "results").empty());
+}
+
+TEST_CASE("Every claim of the paper names a sentence, and every sentence has a claim or a reason") {
+  std::set<std::string> tested;
+  for (const auto& entry : std::filesystem::directory_iterator(headroom::testing::source_root() + "/experiments")) {
+    if (entry.path().extension() != ".toml") continue;
+    for (const Study& study : load_profiles(entry.path().string()))
+      for (const ClaimConfig& claim : study.head.claims) {
+        CAPTURE(entry.path().filename().string(), claim.paper);
+        CHECK((source(claim) == ClaimSource::paper) == !claim.sentence.empty());
+        tested.insert(claim.sentence);
+      }
+  }
+  for (const PaperSentence& s : paper_sentences()) {
+    CAPTURE(s.id);
+    CHECK(tested.contains(s.id) == s.untested.empty());
+  }
+}
+
+}  // namespace
+}  // namespace headroom::experiments
