@@ -14,7 +14,9 @@
 #include "autograd/ops/views.h"
 #include "autograd/optim/optimizer.h"
 #include "engine/error.h"
+#include "engine/linalg/lbfgs.h"
 #include "engine/linalg/least_squares.h"
+#include "engine/linalg/svd.h"
 #include "models/positions.h"
 
 namespace headroom::tasks {
@@ -24,6 +26,12 @@ using engine::DType, engine::Rng, engine::Shape, models::ActsOn;
 
 /// Below this |r_jj|/|r_00| maps count as alike: m stays below about its inverse.
 constexpr double alike = 1e-10;
+/// Below this share of the largest singular value positions do not reach a direction.
+constexpr double unreached = 1e-12;
+/// Errors below it are rounding: a fit ends at `enough`, and none is given as less than `rounding`.
+constexpr double enough = 1e-14, rounding = 1e-16;
+/// A start within this factor of the best has reached it.
+constexpr double as_good = 2;
 /// Standard deviations of the first scores' factors, from the first start to the last.
 constexpr double least_spread = 0.3, most_spread = 3;
 
@@ -68,12 +76,14 @@ Tensor lag_features(const RepresentabilityConfig& config, bool turns) {
   return Tensor::from({config.length * config.length, turns ? 2 * pairs : 1}, values);
 }
 
-/// The vectors of the positions, divided by the square root of half their width: sinusoids then have norm 1.
-Tensor table_of(const RepresentabilityConfig& config, const models::PositionScheme& scheme) {
-  Tensor table = scheme.table(config.length, config.width, DType::f64).contiguous();
-  double* at = table.mutable_data<double>();
-  for (int64_t i = 0; i < table.numel(); ++i) at[i] /= std::sqrt(static_cast<double>(config.width) / 2);
-  return table;
+/// An orthonormal basis (T, r) of what the vectors of the positions span. The same scores are reached through it as
+/// through the vectors, whose singular values differ by orders of magnitude, and in far fewer steps.
+Tensor basis_of(const RepresentabilityConfig& config, const models::PositionScheme& scheme) {
+  const auto [u, sizes, vt] = engine::linalg::svd(scheme.table(config.length, config.width, DType::f64));
+  const Tensor values = sizes.contiguous();
+  int64_t rank = 0;
+  while (rank < values.numel() && values.data<double>()[rank] > unreached * values.data<double>()[0]) ++rank;
+  return u.slice(1, 0, rank).contiguous();
 }
 
 /// Parameters of all starts, and the scores that they give.
@@ -83,8 +93,8 @@ class Scores {
       : config_(config), scheme_(models::scheme_of(config.positions)), maps_(maps) {
     if (scheme_.acts_on == ActsOn::nothing) return;
     if (scheme_.acts_on == ActsOn::tokens) {
-      if (!scheme_.is_learned()) table_ = Var(table_of(config, scheme_));
-      const int64_t rows = scheme_.is_learned() ? config.length : config.width;
+      if (!scheme_.is_learned()) basis_ = Var(basis_of(config, scheme_));
+      const int64_t rows = scheme_.is_learned() ? config.length : basis_.dim(1);
       add("queries", {config.starts, maps, rows, config.head_dim}, rng);
       add("keys", {config.starts, maps, rows, config.head_dim}, rng);
     } else {
@@ -95,17 +105,17 @@ class Scores {
 
   const std::vector<autograd::Parameter>& parameters() const { return parameters_; }
 
-  /// (starts, maps, T, T)
-  Var operator()() const {
+  /// (S, maps, T, T) from parameters like parameters(), of S starts.
+  Var operator()(const std::vector<Var>& of) const {
     const int64_t t = config_.length;
-    if (parameters_.empty()) return Var(Tensor::zeros({config_.starts, maps_, t, t}, DType::f64));
-    const Var& first = parameters_[0].var;
+    if (of.empty()) return Var(Tensor::zeros({config_.starts, maps_, t, t}, DType::f64));
+    const Var& first = of[0];
     if (features_.defined()) {
       const Var weights = scheme_.turns() ? first : autograd::exp(first);  // a slope is above 0
-      return autograd::reshape(autograd::matmul(features_, weights), {config_.starts, maps_, t, t});
+      return autograd::reshape(autograd::matmul(features_, weights), {first.dim(0), maps_, t, t});
     }
-    const auto placed = [&](const Var& x) { return table_.defined() ? autograd::matmul(table_, x) : x; };
-    return autograd::matmul(placed(first), placed(parameters_[1].var), false, true) /
+    const auto placed = [&](const Var& x) { return basis_.defined() ? autograd::matmul(basis_, x) : x; };
+    return autograd::matmul(placed(first), placed(of[1]), false, true) /
            std::sqrt(static_cast<double>(config_.head_dim));
   }
 
@@ -125,9 +135,56 @@ class Scores {
   const RepresentabilityConfig& config_;
   const models::PositionScheme& scheme_;
   int64_t maps_;
-  Var table_, features_;
+  Var basis_, features_;
   std::vector<autograd::Parameter> parameters_;
 };
+
+/// What a start ends at: what is left of the target, and Σ_h |m_h|.
+struct Fit {
+  double share, gain;
+};
+
+/// The scores of one start, improved by L-BFGS: its error and its gain.
+Fit refine(const RepresentabilityConfig& config, const Scores& scores, const Tensor& target, int64_t start) {
+  std::vector<double> first;
+  std::vector<Shape> shapes;
+  for (const autograd::Parameter& parameter : scores.parameters()) {
+    const Tensor own = parameter.var.value().slice(0, start, start + 1).contiguous();
+    shapes.push_back(own.shape());
+    first.insert(first.end(), own.data<double>(), own.data<double>() + own.numel());
+  }
+  const auto scores_of = [&](const std::vector<double>& x, std::vector<Var>& leaves) {
+    auto from = x.begin();
+    for (const Shape& shape : shapes) {
+      leaves.emplace_back(Tensor::from(shape, std::vector<double>(from, from + shape.numel())), true);
+      from += shape.numel();
+    }
+    return scores(leaves);
+  };
+  const auto objective = [&](const std::vector<double>& x, std::vector<double>& gradient) {
+    std::vector<Var> leaves;
+    const Var made = scores_of(x, leaves);
+    const Tensor values = made.value().contiguous();
+    const auto finite = [](double score) { return std::isfinite(score); };
+    if (!std::all_of(values.data<double>(), values.data<double>() + values.numel(), finite))
+      return std::numeric_limits<double>::infinity();  // a step too long
+    const Var value = autograd::log(autograd::sum(share_left(made, target, config.first_position)) + rounding);
+    value.backward();
+    auto to = gradient.begin();
+    for (const Var& leaf : leaves) {
+      const Tensor own = leaf.grad().contiguous();
+      to = std::copy_n(own.data<double>(), own.numel(), to);
+    }
+    return value.value().item();
+  };
+  const engine::linalg::Minimum found =
+      engine::linalg::lbfgs(objective, std::move(first), {.steps = config.refine, .enough = std::log(enough)});
+  std::vector<Var> leaves;
+  std::vector<double> gains;
+  const Tensor share =
+      share_left(scores_of(found.x, leaves), target, config.first_position, &gains).value().contiguous();
+  return {share.data<double>()[0], gains[0]};
+}
 
 }  // namespace
 
@@ -149,8 +206,9 @@ void validate(const RepresentabilityConfig& config) {
           config.token_dim);
   require(!models::scheme_of(config.positions).turns() || config.head_dim % 2 == 0,
           "head_dim: these positions turn pairs, so it must be even, got {}", config.head_dim);
-  require(config.starts >= 1 && config.steps >= 1, "starts, steps: expected >= 1, got {} and {}", config.starts,
-          config.steps);
+  require(config.starts >= 1 && config.steps >= 1 && config.refine >= 0,
+          "starts, steps, refine: expected >= 1, 1 and 0, got {}, {} and {}", config.starts, config.steps,
+          config.refine);
   require(config.lr > 0 && std::isfinite(config.lr), "lr: expected > 0, got {}", config.lr);
 }
 
@@ -211,8 +269,8 @@ double lower_bound(const RepresentabilityConfig& config) {
     squares += weight * r * r;
   }
   const double by_rows = (squares - sums * sums / ones) / whole;
-  const double rounding = 1e-12;  // of a difference that is 0
-  return std::max({0.0, by_width, by_rows < rounding ? 0 : by_rows});
+  const double difference = 1e-12;  // one that is 0 but for rounding
+  return std::max({0.0, by_width, by_rows < difference ? 0 : by_rows});
 }
 
 Representability::Representability(const RepresentabilityConfig& config) : config_(config) { validate(config); }
@@ -222,35 +280,37 @@ Metrics Representability::compute(uint64_t seed) const {
   const Tensor target = target_of(config_);
   Rng rng(seed);
   const Scores scores(config_, maps, rng);
-  const auto count = static_cast<size_t>(config_.starts);
-  std::vector<double> least(count, std::numeric_limits<double>::infinity()), gain(count), gains;
-  const auto keep = [&](const Tensor& shares) {
-    for (size_t i = 0; i < count; ++i)
-      if (const double share = shares.data<double>()[i]; share < least[i]) least[i] = share, gain[i] = gains[i];
-  };
-  if (scores.parameters().empty()) {
-    keep(share_left(scores(), target, config_.first_position, &gains).value());
+  std::vector<Var> leaves;
+  for (const autograd::Parameter& parameter : scores.parameters()) leaves.push_back(parameter.var);
+  std::vector<Fit> fits;
+  if (leaves.empty()) {
+    std::vector<double> gains;
+    const Tensor shares = share_left(scores(leaves), target, config_.first_position, &gains).value().contiguous();
+    for (size_t i = 0; i < gains.size(); ++i) fits.push_back({shares.data<double>()[i], gains[i]});
   } else {
     const auto adam = autograd::make_optimizer({.kind = "adam", .lr = config_.lr, .eps = 1e-12},
                                                autograd::ParameterArena(scores.parameters()));
     for (int64_t step = 0; step < config_.steps; ++step) {
-      const Var shares = share_left(scores(), target, config_.first_position, &gains);
-      keep(shares.value());
-      for (const autograd::Parameter& parameter : scores.parameters()) parameter.var.zero_grad();
-      autograd::sum(autograd::log(shares + 1e-300)).backward();  // a start's steps do not shrink with its error
+      for (const Var& leaf : leaves) leaf.zero_grad();
+      // The logarithm: a start's steps do not shrink with its error.
+      autograd::sum(autograd::log(share_left(scores(leaves), target, config_.first_position) + rounding)).backward();
       const double done = static_cast<double>(step) / static_cast<double>(config_.steps);
       adam->step(config_.lr * (1 + std::cos(std::numbers::pi * done)) / 2);
     }
+    for (int64_t i = 0; i < config_.starts; ++i) fits.push_back(refine(config_, scores, target, i));
   }
-  const auto best = static_cast<size_t>(std::min_element(least.begin(), least.end()) - least.begin());
-  const double best_gain = gain[best];
-  std::sort(least.begin(), least.end());
-  const auto of_all = [&](double share) { return served * share + 1 - served; };
-  return {{"relative_mse", of_all(least.front())},
-          {"median_start", of_all((least[(count - 1) / 2] + least[count / 2]) / 2)},
-          {"worst_start", of_all(least.back())},
+  std::sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) { return a.share < b.share; });
+  const auto of_all = [&](double share) { return std::max(rounding, served * share + 1 - served); };
+  const double best = of_all(fits.front().share);
+  const size_t count = fits.size();
+  const auto reached = std::count_if(
+      fits.begin(), fits.end(), [&](const Fit& fit) { return of_all(fit.share) <= as_good * std::max(best, enough); });
+  return {{"relative_mse", best},
+          {"median_start", of_all((fits[(count - 1) / 2].share + fits[count / 2].share) / 2)},
+          {"worst_start", of_all(fits.back().share)},
+          {"starts_reached", static_cast<double>(reached)},
           {"lower_bound", lower_bound(config_)},
-          {"gain", best_gain}};
+          {"gain", fits.front().gain}};
 }
 
 std::string Representability::describe() const {
