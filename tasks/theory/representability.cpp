@@ -28,8 +28,8 @@ using engine::DType, engine::Rng, engine::Shape, models::ActsOn;
 constexpr double alike = 1e-10;
 /// Below this share of the largest singular value positions do not reach a direction.
 constexpr double unreached = 1e-12;
-/// Errors below it are rounding: a fit ends at `enough`, and none is given as less than `rounding`.
-constexpr double enough = 1e-14, rounding = 1e-16;
+/// A fit ends at `fitted`, near rounding; none is given as less than `least_shown`, so that a logarithm can show it.
+constexpr double fitted = 1e-14, least_shown = 1e-16;
 /// A start within this factor of the best has reached it.
 constexpr double as_good = 2;
 /// Standard deviations of the first scores' factors, from the first start to the last.
@@ -168,7 +168,7 @@ Fit refine(const RepresentabilityConfig& config, const Scores& scores, const Ten
     const auto finite = [](double score) { return std::isfinite(score); };
     if (!std::all_of(values.data<double>(), values.data<double>() + values.numel(), finite))
       return std::numeric_limits<double>::infinity();  // a step too long
-    const Var value = autograd::log(autograd::sum(share_left(made, target, config.first_position)) + rounding);
+    const Var value = autograd::log(autograd::sum(share_left(made, target, config.first_position)) + least_shown);
     value.backward();
     auto to = gradient.begin();
     for (const Var& leaf : leaves) {
@@ -178,7 +178,7 @@ Fit refine(const RepresentabilityConfig& config, const Scores& scores, const Ten
     return value.value().item();
   };
   const engine::linalg::Minimum found =
-      engine::linalg::lbfgs(objective, std::move(first), {.steps = config.refine, .enough = std::log(enough)});
+      engine::linalg::lbfgs(objective, std::move(first), {.steps = config.refine, .enough = std::log(fitted)});
   std::vector<Var> leaves;
   std::vector<double> gains;
   const Tensor share =
@@ -293,18 +293,18 @@ Metrics Representability::compute(uint64_t seed) const {
     for (int64_t step = 0; step < config_.steps; ++step) {
       for (const Var& leaf : leaves) leaf.zero_grad();
       // The logarithm: a start's steps do not shrink with its error.
-      autograd::sum(autograd::log(share_left(scores(leaves), target, config_.first_position) + rounding)).backward();
+      autograd::sum(autograd::log(share_left(scores(leaves), target, config_.first_position) + least_shown)).backward();
       const double done = static_cast<double>(step) / static_cast<double>(config_.steps);
       adam->step(config_.lr * (1 + std::cos(std::numbers::pi * done)) / 2);
     }
     for (int64_t i = 0; i < config_.starts; ++i) fits.push_back(refine(config_, scores, target, i));
   }
   std::sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) { return a.share < b.share; });
-  const auto of_all = [&](double share) { return std::max(rounding, served * share + 1 - served); };
+  const auto of_all = [&](double share) { return std::max(least_shown, served * share + 1 - served); };
   const double best = of_all(fits.front().share);
   const size_t count = fits.size();
   const auto reached = std::count_if(
-      fits.begin(), fits.end(), [&](const Fit& fit) { return of_all(fit.share) <= as_good * std::max(best, enough); });
+      fits.begin(), fits.end(), [&](const Fit& fit) { return of_all(fit.share) <= as_good * std::max(best, fitted); });
   return {{"relative_mse", best},
           {"median_start", of_all((fits[(count - 1) / 2].share + fits[count / 2].share) / 2)},
           {"worst_start", of_all(fits.back().share)},
