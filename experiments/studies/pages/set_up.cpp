@@ -114,8 +114,8 @@ std::string settings_line(const StudyResults& r, Edges edges) {
                  feed_forward = of("/model/ffn_width"), norm = of("/model/norm");
   add(width, "D " + width.text());
   add(layers, with_noun(layers, "layer"));
-  if (feed_forward.text() == "0") parts.emplace_back("no feed-forward network");  // what a reader would take for given
-  if (norm.text() == "none") parts.emplace_back("no norm");
+  if (!feed_forward.empty() && feed_forward.text() == "0") parts.emplace_back("no feed-forward network");  // what a reader would take for given
+  if (!norm.empty() && norm.text() == "none") parts.emplace_back("no norm");
   add(steps, fmt::format("{} of {}", with_noun(steps, "step"), with_noun(batch, "sequence")));
   add(rate, fmt::format("{}, learning rates {}{}{}", kind.text(), rate.text(),
                         edges == Edges::told ? singles_of(r) : "", edges == Edges::told ? edges_of(r) : ""));

@@ -635,7 +635,7 @@ TEST_CASE("the table on the terminal") {
   CHECK(
       table.starts_with("The paper’s claims: 2 hold.\n\n"
                         "pass        as the paper says\n"
-                        "            1 head 101× [81.2, 126] · 16 heads 19.9× ["));
+                        "            1 head 101× [81.2, 126] · 16 heads 19.7× ["));
   CHECK(contains(table,
                  "] · of 4 heads · needs > 1×\n"
                  "pass        as the paper says\n"
@@ -677,16 +677,16 @@ TEST_CASE("verdicts fit terminals of 60, 80 and 120 columns, and break between t
         "pass        one head is too few for the task, and heads of\n"
         "            width 1 are too narrow for any of it\n"
         "            1 head 101× [81.2, 126]\n"
-        "            16 heads 19.9× [18.3, 21.6] · of 4 heads\n"
+        "            16 heads 19.7× [18.1, 21.4] · of 4 heads\n"
         "            needs ≥ 1.1×");
   CHECK(shown(80) ==
         "pass        one head is too few for the task, and heads of width 1 are too\n"
         "            narrow for any of it\n"
-        "            1 head 101× [81.2, 126] · 16 heads 19.9× [18.3, 21.6] · of 4 heads\n"
+        "            1 head 101× [81.2, 126] · 16 heads 19.7× [18.1, 21.4] · of 4 heads\n"
         "            needs ≥ 1.1×");
   CHECK(shown(120) ==
         "pass        one head is too few for the task, and heads of width 1 are too narrow for any of it\n"
-        "            1 head 101× [81.2, 126] · 16 heads 19.9× [18.3, 21.6] · of 4 heads · needs ≥ 1.1×");
+        "            1 head 101× [81.2, 126] · 16 heads 19.7× [18.1, 21.4] · of 4 heads · needs ≥ 1.1×");
 }
 
 TEST_CASE("a verdict that is left open says on a terminal what would decide it") {
