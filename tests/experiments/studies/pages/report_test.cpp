@@ -305,7 +305,7 @@ TEST_CASE("without gnuplot the page has the tables and says so") {
   CHECK(malformed(page) == "");
   CHECK(contains(page, "gnuplot is not installed"));
   CHECK(contains(page, "<table class=\"sort\">"));
-  CHECK_FALSE(contains(page, "<svg"));
+  CHECK_FALSE(contains(page, "figure-d-64.svg"));
   CHECK_FALSE(std::filesystem::exists(folder / "figure-d-64.svg"));
 }
 
@@ -571,7 +571,7 @@ TEST_CASE("a page tells what validation said of every rate that was tried") {
   r.trials.back() = testing::failed(r.trials.back());
   CHECK(contains(as_markdown(study_page({r, {}}, {})), "| 4 | **2.00** | failed |\n"));
   std::erase_if(r.trials, [](const TrialRecord& t) { return t.choice.at("train.optimizer.lr") == 0.1; });
-  CHECK_FALSE(contains(as_markdown(study_page({r, {}}, {})), "<details>"));
+  CHECK_FALSE(contains(as_markdown(study_page({r, {}}, {})), "| heads | 0.01 |"));
 }
 
 TEST_CASE("what trials were trained with, in a line") {
