@@ -98,6 +98,14 @@ struct LawConfig {
   std::string beside;           ///< an expression over the keys' last parts that claims to say the same; "" for none
 };
 
+/// Lines of a figure at most: further series get small panels on the same axes.
+inline constexpr size_t most_lines = 4;
+
+/// What figures call a series; the first most_lines of these are drawn together.
+struct NamedLine {
+  std::string series, name;
+};
+
 /// [report]
 struct ReportConfig {
   std::string x_key, x_label;
@@ -111,6 +119,7 @@ struct ReportConfig {
   bool learning_curves = false;     ///< history over steps, a line per x
   bool predictions = false;         ///< output against target, of the best x
   std::optional<LawConfig> law;
+  std::vector<NamedLine> lines;     ///< none: the first that claims speak of
   std::vector<BesidePaper> beside;  ///< numbers for the paper's tables that no claim speaks of
 };
 

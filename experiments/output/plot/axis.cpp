@@ -57,14 +57,15 @@ std::vector<double> readable_ticks(Scale scale, double low, double high) {
 
 /// 0.001 → "0.001", 1e-5 → "10⁻⁵", 2e-5 → "2·10⁻⁵": an exponent only where the plain number is long. A number without
 /// a round factor stays as it is, as do large ones that are no power of ten: steps and tokens are read as integers.
-std::string tick_label(double tick) {
+/// `always`: an exponent also where the plain number is short, as others of the axis have one.
+std::string tick_label(double tick, bool always) {
   static const char* const superscripts[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   if (!(tick > 0)) return exact(tick);
   const int e = static_cast<int>(std::floor(std::log10(tick) + 1e-9));
   const double factor = e < 0 ? tick * std::pow(10, -e) : tick / std::pow(10, e);
   const bool is_power = std::abs(factor - 1) < 1e-9;
   const bool is_round = std::abs(2 * factor - std::round(2 * factor)) < 1e-9;
-  if (std::abs(e) < 4 || !is_round || (e > 0 && !is_power)) return exact(tick);
+  if ((std::abs(e) < 4 && (!always || e == 0)) || !is_round || (e > 0 && !is_power)) return exact(tick);
   std::string label = (is_power ? "" : exact(std::round(2 * factor) / 2) + "·") + (e < 0 ? "10⁻" : "10");
   for (char digit : std::to_string(std::abs(e))) label += superscripts[digit - '0'];
   return label;
@@ -104,7 +105,11 @@ Axis category_axis(const std::vector<std::string>& labels) {
 }
 
 std::string tick_text(const Axis& axis, size_t i) {
-  return i < axis.labels.size() ? axis.labels[i] : tick_label(axis.ticks[i]);
+  if (i < axis.labels.size()) return axis.labels[i];
+  // One style of numbers: beside 10⁻⁵ stands 10⁻¹, not 0.1.
+  const auto is_small = [](double tick) { return tick > 0 && tick < 0.9e-3; };
+  const bool has_small = axis.scale == Scale::log10 && std::any_of(axis.ticks.begin(), axis.ticks.end(), is_small);
+  return tick_label(axis.ticks[i], has_small);
 }
 
 std::string axis_commands(const Axis& axis, const std::string& name) {

@@ -26,12 +26,12 @@ class Script {
     has_bands_ = std::count_if(plot.layers.begin(), plot.layers.end(), spreads) <= 2;
   }
 
-  void add(const Layer& layer, size_t number) {
-    std::string rows, band, whiskers, seeds;
+  /// Intervals and seeds: below the lines of all layers, so that no spread hides one.
+  void add_spread(const Layer& layer, size_t number) {
+    std::string band, whiskers, seeds;
     size_t bands = 0;
     for (const Mark& mark : layer.marks) {
       if (!is_drawn(mark)) continue;
-      rows += fmt::format("{} {} {} {} {}\n", mark.x, mark.y, mark.size_x, mark.size_y, mark.fill);
       for (const double seed : mark.seeds)
         if (seed >= y_.low && seed <= y_.high) seeds += fmt::format("{} {}\n", mark.x, seed);
       if (!has_interval(mark)) continue;
@@ -40,7 +40,6 @@ class Script {
       band += fmt::format("{} {} {}\n", mark.x, low, high);
       whiskers += fmt::format("{} {}\n{} {}\n\n", mark.x, low, mark.x, high);
     }
-    if (rows.empty()) return;
     const std::string of = fmt::format("layer-{}", number);
     if (bands > 1 && has_bands_)
       command(
@@ -50,7 +49,15 @@ class Script {
       command(of + " interval", block(whiskers), fmt::format("using 1:2 with lines lw 1.4 lc rgb '{}'", layer.colour));
     if (!seeds.empty())
       command(of + " seeds", block(seeds), fmt::format("using 1:2 with points pt 6 ps 0.35 lc rgb '{}'", layer.colour));
-    command(of, block(rows), fmt::format("using {} with {}", columns(layer), style(layer)));
+  }
+
+  void add(const Layer& layer, size_t number) {
+    std::string rows;
+    for (const Mark& mark : layer.marks)
+      if (is_drawn(mark)) rows += fmt::format("{} {} {} {} {}\n", mark.x, mark.y, mark.size_x, mark.size_y, mark.fill);
+    if (!rows.empty())
+      command(fmt::format("layer-{}", number), block(rows),
+              fmt::format("using {} with {}", columns(layer), style(layer)));
   }
 
   /// Over all else, so that nothing lies between a mark and the pointer.
@@ -120,10 +127,12 @@ class Script {
   size_t hovers_ = 0;
 };
 
-Script script_of(const Plot& plot, const Axis& y) {
+/// `first`: the number of the plot's first layer among those of its figure.
+Script script_of(const Plot& plot, const Axis& y, size_t first) {
   Script script(plot, y);
-  for (size_t i = 0; i < plot.layers.size(); ++i) script.add(plot.layers[i], i);
-  for (size_t i = 0; i < plot.layers.size(); ++i) script.add_hover(plot.layers[i], i);
+  for (size_t i = 0; i < plot.layers.size(); ++i) script.add_spread(plot.layers[i], first + i);
+  for (size_t i = 0; i < plot.layers.size(); ++i) script.add(plot.layers[i], first + i);
+  for (size_t i = 0; i < plot.layers.size(); ++i) script.add_hover(plot.layers[i], first + i);
   return script;
 }
 
@@ -145,7 +154,7 @@ std::vector<std::string> hover_texts(const Plot& plot) {
 }
 
 /// The gnuplot script of one panel with the y axis `y`. Hover texts stand in it as their numbers in hover_texts().
-std::string plot_script(const Plot& plot, const Axis& y, const Layout& layout) {
+std::string plot_script(const Plot& plot, const Axis& y, const Layout& layout, size_t first) {
   std::string out =
       fmt::format("set terminal svg size {},{} dynamic noenhanced font 'sans-serif,{}'\nset encoding utf8\nunset key\n",
                   layout.width, layout.height, layout.font);
@@ -161,16 +170,31 @@ std::string plot_script(const Plot& plot, const Axis& y, const Layout& layout) {
   for (const PlotGuide& guide : plot.guides)
     out += fmt::format("set arrow from first {0}, graph 0 to first {0}, graph 1 nohead dt (4,4) lw 1.2 lc rgb '{1}'\n",
                        guide.x, svg::kMuted);
-  return out + script_of(plot, y).text();
+  return out + script_of(plot, y, first).text();
 }
 
-svg::Panel panel_of(const std::filesystem::path& gnuplot, const Plot& plot, const Axis& y, const Layout& layout) {
-  return {run_gnuplot(gnuplot, plot_script(plot, y, layout)),
+svg::Panel panel_of(const std::filesystem::path& gnuplot, const Plot& plot, const Axis& y, const Layout& layout,
+                    size_t first = 0) {
+  return {run_gnuplot(gnuplot, plot_script(plot, y, layout, first)),
           layout.height,
           hover_texts(plot),
-          script_of(plot, y).classes(),
+          script_of(plot, y, first).classes(),
           layout.texts,
           layout.strokes};
+}
+
+/// Rows of small panels on the axes of `plot`, which stand side by side.
+void add_small(const std::filesystem::path& gnuplot, const Plot& plot, const Axis& y, const Draft& draft, double width,
+               std::vector<svg::Panel>& panels) {
+  const size_t most = draft.format == Format::wide ? 4 : 2,
+               columns = std::min(most, std::max<size_t>(2, plot.small.size()));
+  for (size_t i = 0; i < plot.small.size(); ++i) {
+    const Plot& small = plot.small[i];
+    const double across = width / static_cast<double>(columns);
+    svg::Panel panel = panel_of(gnuplot, small, y, small_layout(small, y, across), plot.layers.size() + i);
+    panel.right = across * static_cast<double>(i % columns);
+    panels.push_back(std::move(panel));
+  }
 }
 
 std::string drawn(const std::filesystem::path& gnuplot, const Plot& plot, const Draft& draft) {
@@ -189,6 +213,7 @@ std::string drawn(const std::filesystem::path& gnuplot, const Plot& plot, const 
     width = layout.width;
     panels.push_back(panel_of(gnuplot, *part, *y, layout));
   }
+  add_small(gnuplot, plot, *parts[0].second, draft, width, panels);
   return svg::finish(panels, {width, plot.id + draft.id, plot.title, plot.description, draft.fixed});
 }
 
@@ -208,7 +233,8 @@ std::string plot_csv(const Plot& plot) {
       }
   };
   add(plot);
-  for (const Plot& below : plot.below) add(below);
+  for (const auto* parts : {&plot.below, &plot.small})
+    for (const Plot& part : *parts) add(part);
   return out;
 }
 

@@ -35,6 +35,15 @@ struct PlotGuide {
   std::string label;
 };
 
+/// A few characters above or below a mark, such as the ratio that is the finding. Wide figures alone have room for
+/// them.
+struct PlotNote {
+  double x = 0, y = 0;
+  std::string text;
+  std::string colour;  ///< a stand-in of svg.h
+  bool below = false;
+};
+
 /// A figure before it is drawn. Whatever its texts hold is text.
 struct Plot {
   std::string id;                  ///< unique within a page, and the name of its file
@@ -44,9 +53,11 @@ struct Plot {
   std::optional<Axis> other_y;  ///< the same values on the other scale, for readers who prefer it
   std::vector<PlotGuide> guides;
   std::vector<Layer> layers;
-  bool square = false;      ///< both axes equally long
-  bool low = false;         ///< of half the usual height
+  bool square = false;  ///< both axes equally long
+  bool low = false;     ///< of half the usual height
+  std::vector<PlotNote> notes;
   std::vector<Plot> below;  ///< further panels over the same x, each with a y axis of its own
+  std::vector<Plot> small;  ///< small panels on this plot's axes, in rows below it, each named by its first layer
 };
 
 /// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.

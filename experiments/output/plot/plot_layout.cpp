@@ -138,6 +138,18 @@ void place_guides(const Plot& plot, Layout& out) {
   }
 }
 
+/// Above or below their marks, towards the middle of the frame.
+void place_notes(const Plot& plot, const Axis& y, Layout& out) {
+  for (const PlotNote& note : plot.notes) {
+    const double share = share_of(plot.x, note.x), height = std::clamp(share_of(y, note.y), 0.0, 1.0);
+    const double x = out.left + share * (out.right - out.left);
+    const char* const anchor = share < 0.15 ? "start" : share > 0.85 ? "end" : "middle";
+    const double aside = share < 0.15 ? 8 : share > 0.85 ? -8 : 0;
+    const double base = out.bottom - height * (out.bottom - out.top) + (note.below ? 1.4 * out.font : -8);
+    out.texts.push_back({x + aside, base, note.text, anchor, note.colour, out.font, ""});
+  }
+}
+
 }  // namespace
 
 double width_of(const std::string& text) {
@@ -232,7 +244,27 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
     at += kLine * em;
   }
   place_guides(plot, out);
+  if (wide) place_notes(plot, y, out);
   place_names(plot, y, std::move(names), out);
+  return out;
+}
+
+Layout small_layout(const Plot& plot, const Axis& y, double width) {
+  Layout out;
+  out.width = width;
+  out.font = 12;
+  const double em = out.font;
+  const auto name = label_lines(plot.layers.front().legend, (width - 12) / em, 2);
+  out.left = em * tick_ems(y) + 16;
+  out.right = width - 14;
+  out.top = em * kLine * 2 + 8;
+  out.bottom = out.top + 120;
+  out.height = out.bottom + 2.4 * em;
+  double at = out.top - 6 - kLine * em * static_cast<double>(name.size() - 1);
+  for (const std::string& line : name) {
+    out.texts.push_back({out.left, at, line, "start", plot.layers.front().colour, out.font, ""});
+    at += kLine * em;
+  }
   return out;
 }
 

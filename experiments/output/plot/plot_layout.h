@@ -28,6 +28,9 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& roo
 
 inline constexpr size_t most_named = 12;
 
+/// The same of a small panel, as wide as its place in a row, under the name of its first layer.
+Layout small_layout(const Plot& plot, const Axis& y, double width);
+
 /// The x axis of a plot that is laid out like this, without the labels of ticks that would touch others. Powers of two
 /// stay on a scale of theirs; the ticks themselves stay, too.
 Axis legible_x(const Axis& x, const Layout& layout);

@@ -144,7 +144,11 @@ void add_classes(pugi::xml_node node, const std::vector<std::string>& classes) {
   for (pugi::xml_node child : node.children()) {
     add_classes(child, classes);
     if (std::sscanf(child.attribute("id").value(), "gnuplot_plot_%zu", &number) != 1) continue;
-    if (number >= 1 && number <= classes.size()) child.append_attribute("class") = classes[number - 1].c_str();
+    if (number < 1 || number > classes.size()) continue;
+    const std::string& name = classes[number - 1];
+    child.append_attribute("class") = name.c_str();
+    // The spread of few seeds is wide, and must not drown the lines.
+    if (name.ends_with(" interval") || name.ends_with(" seeds")) child.append_attribute("opacity") = "0.4";
   }
 }
 
@@ -171,7 +175,7 @@ void append(pugi::xml_node canvas, const Text& text) {
   node.text() = clean(text.text).c_str();
 }
 
-/// The content of one panel as a group that stands `down` below the top.
+/// The content of one panel as a group that stands `down` below the top and panel.right of the left edge.
 std::string finish_panel(const Panel& panel, const Frame& frame, double down) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(panel.drawing.data(), panel.drawing.size(),
@@ -185,7 +189,8 @@ std::string finish_panel(const Panel& panel, const Frame& frame, double down) {
   for (const Text& text : panel.texts) append(canvas, text);
   finish_attributes(canvas, frame);
   const std::string text = text_of(canvas);
-  return down > 0 ? fmt::format("<g class=\"panel\" transform=\"translate(0,{:.1f})\">{}</g>\n", down, text) : text;
+  if (down == 0) return text;
+  return fmt::format("<g class=\"panel\" transform=\"translate({:.1f},{:.1f})\">{}</g>\n", panel.right, down, text);
 }
 
 }  // namespace
@@ -211,12 +216,13 @@ std::string variables(bool dark) {
 
 std::string finish(const std::vector<Panel>& panels, const Frame& frame) {
   std::string body;
-  double height = 0;
+  double top = 0, height = 0;
   for (size_t i = 0; i < panels.size(); ++i) {
     Frame inner = frame;
     if (i > 0) inner.id += fmt::format("-panel-{}", i + 1);
-    body += finish_panel(panels[i], inner, height);
-    height += panels[i].height;
+    if (panels[i].right == 0) top = height;
+    body += finish_panel(panels[i], inner, top);
+    height = std::max(height, top + panels[i].height);
   }
   const std::string paper =
       frame.fixed_colours ? fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n", frame.width, height)

@@ -48,6 +48,7 @@ struct Panel {
   std::vector<std::string> classes;  ///< of gnuplot's plots, in their order
   std::vector<Text> texts;
   std::vector<Stroke> strokes;
+  double right = 0;  ///< how far from the left edge it stands: above 0, beside the panel before
 };
 
 /// What surrounds the panels.

@@ -75,6 +75,19 @@ BesidePaper bind_beside(Reader& in, const StudyScope& study) {
   return b;
 }
 
+/// One [[report.lines]].
+NamedLine bind_line(Reader& in, const StudyScope& study, const std::vector<NamedLine>& above) {
+  NamedLine line;
+  line.series =
+      in.text("series", std::nullopt, "the first four are drawn together, the others get small panels below them");
+  line.name = in.text("name", {line.series, "the series'"}, "what the figure calls it, in words");
+  if (!line.series.empty()) ClaimScope(study, line.series, "", {}, {}).check_series(in, "series", line.series);
+  for (const NamedLine& other : above)
+    if (other.series == line.series)
+      in.complain("series", fmt::format("\"{}\" is drawn already", excerpt(line.series)));
+  return line;
+}
+
 std::string take_series_keys(Reader& in) {
   const std::string name = in.text("name", std::nullopt, "name of the curve; claims call it by this");
   in.raw("task", "keys of [task] that differ");
@@ -99,6 +112,8 @@ void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, 
     bind_overlay(report, folder);
     study.x_name = last_word(head.report.x_key);
     study.y_metric = head.report.y_metric;
+    report.tables("lines", "what the figures draw first, where there are more than four series",
+                  [&](Reader& line) { head.report.lines.push_back(bind_line(line, study, head.report.lines)); });
     report.tables("beside", "numbers for the paper's tables, where no claim names them",
                   [&](Reader& beside) { head.report.beside.push_back(bind_beside(beside, study)); });
   });

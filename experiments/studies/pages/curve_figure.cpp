@@ -7,6 +7,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/plot/svg.h"
+#include "experiments/studies/claims/claims.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 
@@ -142,13 +143,16 @@ void put_over(Curve& c, const Curve& over) {
   c.points = std::move(points);
 }
 
-/// Where the paper says that the best x is, by the claims on the report's metric: of one series, or of all.
-std::vector<PlotGuide> paper_guides(const StudyResults& r, const std::optional<std::string>& series, const Axis& x) {
+/// Where the paper says that the best x is, by the claims on the report's metric: of one series, or of those
+/// that are drawn.
+std::vector<PlotGuide> paper_guides(const StudyResults& r, const std::optional<std::string>& series, const Axis& x,
+                                    const std::vector<std::string>& among = {}) {
   std::map<double, std::vector<std::string>> by_x;
   for (const ClaimConfig& claim : r.claims) {
     if (claim.kind != &claim_kind("optimum_at") || claim.paper.empty() || claim.keys.among.size() != 1) continue;
     if (!claim.metric.empty() && claim.metric != r.report.y_metric) continue;
     if (series && !claim.series.empty() && claim.series != *series) continue;
+    if (!among.empty() && !claim.series.empty() && std::count(among.begin(), among.end(), claim.series) == 0) continue;
     const double best = claim.keys.among[0];
     if (best >= x.low && best <= x.high) by_x[best].push_back(series ? "" : claim.series);
   }
@@ -176,6 +180,55 @@ std::string marks_words(MeanKind kind, const std::vector<Layer>& layers) {
     }
   if (!has_seeds) return "a trial at each point";
   return fmt::format("{} over seeds{}", name(kind), has_interval ? " with its 95 % interval" : "");
+}
+
+/// The series of a group that stand in the large panel: those that the study names, else those that claims speak of, in
+/// their order, else the first.
+std::vector<std::string> large_lines(const StudyResults& r, const SeriesGroup& group) {
+  if (group.series.size() <= most_lines) return group.series;
+  std::vector<std::string> names, wanted;
+  for (const NamedLine& line : r.report.lines) wanted.push_back(line.series);
+  if (wanted.empty())
+    for (const ClaimConfig& claim : r.claims) wanted.insert(wanted.end(), {claim.series, claim.keys.than.series});
+  wanted.insert(wanted.end(), group.series.begin(), group.series.end());
+  for (const std::string& name : wanted)
+    if (names.size() < most_lines && std::count(group.series.begin(), group.series.end(), name) > 0 &&
+        std::count(names.begin(), names.end(), name) == 0)
+      names.push_back(name);
+  return names;
+}
+
+/// What a figure calls a series: as the study says, else by its name in the group.
+std::string line_name(const StudyResults& r, const std::string& series, const std::string& label) {
+  for (const NamedLine& line : r.report.lines)
+    if (line.series == series) return line.name;
+  return label;
+}
+
+/// The ratios that verdicts rest on, where they are a factor of two or more: three at most, of the lines that are
+/// drawn.
+void add_notes(const StudyResults& r, Plot& plot, const std::map<std::string, size_t>& layer_of) {
+  constexpr size_t most_notes = 3;
+  for (const Verdict& v : judge(r)) {
+    const ClaimConfig& claim = v.claim;
+    if (v.status != VerdictStatus::pass && v.status != VerdictStatus::fail) continue;
+    if ((!claim.metric.empty() && claim.metric != r.report.y_metric) || !layer_of.contains(claim.series)) continue;
+    if (claim.from || claim.to || !claim.keys.than.series.empty() || claim.keys.than.at) continue;
+    const Layer& layer = plot.layers[layer_of.at(claim.series)];
+    for (const ConfidenceInterval& ratio : v.intervals) {
+      const auto is_compared = [&](const Mark& m) {
+        if (ratio.name == "ratio") return claim.keys.at && m.x == *claim.keys.at;
+        return m.x == (ratio.name == "ratio_low" ? layer.marks.front() : layer.marks.back()).x;
+      };
+      const bool is_named = ratio.name == "ratio" || ratio.name == "ratio_low" || ratio.name == "ratio_high";
+      const auto mark = std::find_if(layer.marks.begin(), layer.marks.end(), is_compared);
+      if (!is_named || mark == layer.marks.end() || (ratio.value < 2 && ratio.value > 0.5)) continue;
+      const auto is_taken = [&](const PlotNote& n) { return n.x == mark->x && n.y == mark->y; };
+      if (plot.notes.size() < most_notes && std::none_of(plot.notes.begin(), plot.notes.end(), is_taken))
+        plot.notes.push_back({mark->x, mark->y, rounded(ratio.value) + "×", layer.colour, ratio.value < 1});
+    }
+  }
+  for (const PlotNote& n : plot.notes) plot.description += fmt::format(" At {}: {} the best.", exact(n.x), n.text);
 }
 
 size_t place_of(const StudyResults& r, const std::string& series) {
@@ -237,28 +290,50 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   std::vector<double> xs;
   MeanKind kind = MeanKind::geometric;
   const std::vector<std::string>& names = group.series;
+  const std::vector<std::string> large = large_lines(r, group);
+  std::map<std::string, size_t> layer_of;  // series → layer
+  std::vector<Layer> others;
   for (size_t i = 0; i < names.size(); ++i) {
     Curve s = metric_curve(r, names[i], measure.metric);
     if (which.over) put_over(s, metric_curve(r, names[i], which.over->metric));
     kind = s.kind;
     Layer layer = mean_layer(s, axis, svg::category(group.colours[i]));
     if (layer.marks.empty()) continue;
-    layer.legend = names.size() > 1 ? group.labels[i] : name(s.kind);
+    layer.legend = names.size() > 1 ? line_name(r, names[i], group.labels[i]) : name(s.kind);
     layer.style = static_cast<int>(group.colours[i] / svg::kCategories);
     for (Mark& mark : layer.marks) {
       if (!names[i].empty()) mark.hover = names[i] + ", " + mark.hover;
       xs.push_back(mark.x);
     }
-    plot.layers.push_back(std::move(layer));
     plot.description += fmt::format(" {}{}", names[i].empty() ? "" : names[i] + ": ", in_words(s, axis));
+    if (std::count(large.begin(), large.end(), names[i]) > 0) {
+      layer_of[names[i]] = plot.layers.size();
+      plot.layers.push_back(std::move(layer));
+    } else {
+      others.push_back(std::move(layer));
+    }
   }
-  if (plot.layers.empty()) return std::nullopt;
+  if (plot.layers.empty() && others.empty()) return std::nullopt;
+  if (plot.layers.empty()) std::swap(plot.layers, others);
+  std::vector<Layer> all = plot.layers;
+  all.insert(all.end(), others.begin(), others.end());
   plot.x = fit_x(which.over ? which.over->scale : r.report.x_scale, xs);
-  plot.y = fit_y(plot.layers, measure.scale);
-  plot.other_y = fit_other(plot.layers, plot.y);
-  if (!which.over && measure.metric == r.report.y_metric) plot.guides = paper_guides(r, {}, plot.x);
+  plot.y = fit_y(all, measure.scale);
+  plot.other_y = fit_other(all, plot.y);
+  for (Layer& layer : others) {
+    Plot& small = plot.small.emplace_back();
+    small.x = plot.x;
+    small.x_label = plot.x_label;
+    small.y_label = plot.y_label;
+    small.layers.push_back(std::move(layer));
+  }
+  if (!which.over && measure.metric == r.report.y_metric) {
+    plot.guides = paper_guides(r, {}, plot.x, large);
+    if (layer_of.size() == plot.layers.size()) add_notes(r, plot, layer_of);
+  }
   figure.caption = fmt::format("{}{}{} against {}{}: {}.", part, measure.label, on_data(r), x_label,
-                               names.size() > 1 && part.empty() ? ", all series" : "", marks_words(kind, plot.layers));
+                               names.size() > 1 && part.empty() ? ", all series" : "", marks_words(kind, all));
+  if (!plot.notes.empty()) figure.caption += " A number with × beside a point: how many times the error of the best.";
   return figure;
 }
 

@@ -254,6 +254,49 @@ TEST_CASE("names of lines are whole, apart and within the figure") {
   for (size_t i = 1; i < baselines.size(); ++i) CHECK(baselines[i] - baselines[i - 1] > layout.font);
 }
 
+TEST_CASE(
+    "four lines at most are drawn together, the others small on the same axes, with the ratios that are the finding") {
+  StudyResults r = testing::u_curve();
+  const std::vector<TrialRecord> curve = r.trials;
+  r.trials.clear();
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    r.series.emplace_back(name);
+    for (TrialRecord trial : curve) {
+      trial.series = name;
+      trial.id += name;
+      r.trials.push_back(trial);
+    }
+  }
+  r.planned = std::ssize(r.trials);
+  r.claims = {testing::claim("interior_optimum"), testing::claim("worse_than_best", {.at = 4})};
+  r.claims[0].series = "f";
+  r.claims[1].series = "e";
+  const auto drawn = [&] {
+    return comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
+  };
+  const auto names = [](const std::vector<Layer>& layers) {
+    std::string text;
+    for (const Layer& layer : layers) text += layer.legend + ";";
+    return text;
+  };
+  const Plot plot = drawn();
+  CHECK(names(plot.layers) == "a;b;e;f;");  // what claims speak of, then the first
+  REQUIRE(plot.small.size() == 2);
+  CHECK(plot.small[1].layers.at(0).legend == "d");
+  CHECK(plot.small[0].x.high == plot.x.high);
+  REQUIRE(plot.notes.size() == 3);
+  CHECK(plot.notes[0].x == 1);
+  CHECK(plot.notes[0].text == "101×");
+  CHECK(plot.notes[1].x == 16);
+  CHECK(plot.notes[1].text == "19.7×");
+  CHECK(plot.notes[2].below);  // better than the best of the others
+  CHECK(contains(plot_csv(plot), "\nd,16,"));
+  r.report.lines = {{"b", "in words"}, {"c", "c"}, {"d", "d"}, {"e", "e"}, {"a", "apart"}};
+  CHECK(names(drawn().layers) == "in words;c;d;e;");
+  CHECK(drawn().small.at(0).layers.at(0).legend == "apart");
+  if (const auto gnuplot = find_gnuplot()) CHECK(contains(draw(*gnuplot, plot).wide, "class=\"layer-5\""));
+}
+
 TEST_CASE("labels of ticks that would touch are left out, powers of two last") {
   Layout layout;
   layout.font = 14;
@@ -423,7 +466,7 @@ TEST_CASE("axes") {
   CHECK(decades.low < 0.00008);
   CHECK(decades.high > 0.02);
   CHECK(decades.ticks == std::vector<double>{1e-4, 1e-3, 1e-2});
-  CHECK(contains(axis_commands(decades, "y"), "set ytics ('10⁻⁴' 0.0001, '0.001' 0.001, '0.01' 0.01)"));
+  CHECK(contains(axis_commands(decades, "y"), "set ytics ('10⁻⁴' 0.0001, '10⁻³' 0.001, '10⁻²' 0.01)"));
   const Axis small = fit_axis(Scale::log10, {8e-6, 2.5e-4});  // one way of writing for all labels
   CHECK(contains(axis_commands(small, "y"),
                  "set ytics ('10⁻⁵' 1e-05, '2·10⁻⁵' 2e-05, '5·10⁻⁵' 5e-05, '10⁻⁴' 0.0001, '2·10⁻⁴' 0.0002)"));
