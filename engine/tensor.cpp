@@ -7,7 +7,6 @@
 
 #include "engine/context.h"
 #include "engine/convert.h"
-#include "engine/cpu/halves_kernel.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
@@ -231,15 +230,6 @@ Tensor Tensor::to(DType dtype) const {
   Tensor out = empty(shape_, dtype, device());
   if (!device().is_cpu()) {
     convert_elements(out, *this);
-    return out;
-  }
-  const bool widens = dtype_ == DType::bf16 && dtype == DType::f32,
-             narrows = dtype_ == DType::f32 && dtype == DType::bf16;
-  if ((widens || narrows) && is_contiguous()) {
-    parallel_ranges(numel(), elementwise_grain, [&](int64_t i, int64_t end) {
-      if (widens) kernel::widen_run(&data<bf16>()[i].bits, out.mutable_data<float>() + i, end - i);
-      else kernel::narrow_run(data<float>() + i, &out.mutable_data<bf16>()[i].bits, end - i);
-    });
     return out;
   }
   visit_dtype(dtype, [&](auto to_zero) {
