@@ -50,8 +50,9 @@ double Profile::now() const {
 void Profile::begin(const char* name) {
   const DeviceTimes* times = times_of(device_);
   if (times && times->push_range) times->push_range(name);
+  const size_t outer = open_.empty() ? spans_.size() : open_.back();
   open_.push_back(spans_.size());
-  spans_.push_back({name, now(), 0, times ? times->mark(stream_) : nullptr, nullptr});
+  spans_.push_back({name, now(), 0, times ? times->mark(stream_) : nullptr, nullptr, outer});
 }
 
 void Profile::end() {
@@ -67,13 +68,19 @@ std::vector<ProfiledOp> Profile::ops() const {
   const DeviceTimes* times = times_of(device_);
   if (times) synchronize(device_);
   std::vector<ProfiledOp> out;
-  for (const Span& span : spans_) {
+  std::vector<size_t> places(spans_.size());  // in `out`
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    const Span& span = spans_[i];
     if (span.end == 0) continue;  // still open
-    ProfiledOp op{span.name, span.begin, span.end - span.begin, span.begin, span.end - span.begin};
+    const double time = span.end - span.begin;
+    ProfiledOp op{span.name, span.begin, time, span.begin, time, 0};
     if (times && span.first && span.last) {
       op.device_begin = times->microseconds(zero_, span.first);
       op.device_time = times->microseconds(span.first, span.last);
     }
+    op.own_time = op.device_time;
+    places[i] = out.size();
+    if (span.outer != i && spans_[span.outer].end != 0) out[places[span.outer]].own_time -= op.device_time;
     out.push_back(op);
   }
   return out;
@@ -89,9 +96,9 @@ std::string profile_text(const std::vector<ProfiledOp>& ops) {
   for (const ProfiledOp& op : ops) {
     Sum& sum = sums[op.name];
     ++sum.calls;
-    sum.device += op.device_time;
+    sum.device += op.own_time;
     sum.host += op.host_time;
-    all += op.device_time;
+    all += op.own_time;
   }
   std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
   std::stable_sort(rows.begin(), rows.end(),

@@ -12,6 +12,7 @@ struct ProfiledOp {
   const char* name;
   double host_begin, host_time;      ///< of the thread that ran it, or queued it
   double device_begin, device_time;  ///< from the first to the last of its kernels on the stream
+  double own_time;                   ///< of device_time, without the ops that this one ran
 };
 
 /// Times every op that this thread runs while it lives: by events on the context's stream where the device queues its
@@ -37,6 +38,7 @@ class Profile {
     const char* name;
     double begin, end;
     void *first, *last;  ///< points in time of the stream; null on the CPU
+    size_t outer;        ///< the span of the op that ran this one; its own: none
   };
   double now() const;
 
@@ -68,7 +70,7 @@ class OpSpan {
   Profile* profile_;
 };
 
-/// A table of the ops by the device's time: calls, total, share, mean.
+/// A table of the ops by the device's time of their own, which adds up to that of all: calls, total, share, mean.
 std::string profile_text(const std::vector<ProfiledOp>& ops);
 /// The ops in Chrome's trace format, which Perfetto opens: a track of the host and one of the device.
 std::string profile_trace(const std::vector<ProfiledOp>& ops, Device device);

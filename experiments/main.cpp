@@ -43,7 +43,7 @@ int run(int argc, char** argv) {
         add_runs_commands,    add_bench_command,    add_list_commands,    add_plan_command,         add_ops_command,
         add_doctor_command,   add_data_command,     add_tokenize_command, add_generate_commands,    add_eval_command,
         add_logits_command,   add_compress_command, add_convert_command,  add_verify_model_command, add_probe_command,
-        add_finetune_command, add_spectrum_command, add_new_op_command})
+        add_finetune_command, add_spectrum_command, add_new_op_command,   add_submit_command})
     add(line.root());
   add_completion_command(line);
   add_man_command(line);

@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/attention/cached_attention.h"
+#include "engine/ops/attention/packed_attention.h"
 #include "models/positions.h"
 #include "models/weights/per_head.h"
 
@@ -116,13 +117,24 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
     if (context.caches) {
       KeyValueCache& cache = (*context.caches)[index];
       cache.append(k.value(), v.value());
-      k = Var(cache.keys()), v = Var(cache.values());  // (B, Tk, H_kv, d)
+      k = Var(cache.keys()), v = Var(cache.values());  // (B, Tk, H_kv, d), or the bytes of d numbers
+    }
+    if (context.rounded_to) {
+      const auto rounded = [&](const Var& rows) {
+        return Var(engine::unpack_rows(engine::pack_rows(rows.value(), *context.rounded_to)));
+      };
+      k = rounded(k), v = rounded(v);
     }
     engine::AttentionOptions options{
         .causal = causal_, .scale = scale_, .key_mask = context.key_mask, .window = window_};
     // A cache that a window lets forget holds the last keys alone.
     if (context.caches && options.key_mask.defined())
       options.key_mask = options.key_mask.slice(1, options.key_mask.dim(1) - k.dim(1), options.key_mask.dim(1));
+    if (context.caches && (*context.caches)[index].format()) {
+      const KeyValueCache& cache = (*context.caches)[index];
+      return joined(Var(engine::packed_attention(q.value(), cache.packed_keys(), cache.packed_values(),
+                                                 slopes.defined() ? slopes.value() : Tensor(), options)));
+    }
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
     options.dropout = context.dropout;
     if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];

@@ -1,5 +1,6 @@
 #include "models/costs.h"
 
+#include "engine/quantized/packed_rows.h"
 #include "models/count.h"
 #include "models/validate.h"
 
@@ -51,6 +52,16 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
              hidden = static_cast<double>(c.readout_width);
   const double readout = c.readout_width > 0 ? hidden * (width + outputs) : width * outputs;
   return 2 * (tokens * (static_cast<double>(c.input_dim) * width + blocks) + readouts * readout);
+}
+
+int64_t cache_bytes(const TransformerConfig& config, std::optional<engine::BlockFormat> format) {
+  const auto row = [&](int64_t dim) { return format ? engine::packed_bytes(*format, dim) : 4 * dim; };
+  int64_t bytes = 0;
+  for_each_layer(config, [&](const LayerConfig& layer, int64_t times) {
+    for (const HeadGroup& group : layer.groups)
+      bytes += times * group.key_value_heads() * (row(group.key_dim()) + row(group.v_dim));
+  });
+  return bytes;
 }
 
 }  // namespace headroom::models

@@ -21,6 +21,8 @@ bool fits(const Tensor& cache, const Tensor& added) {
 }  // namespace
 
 KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
+  format_ = other.format_;
+  key_dim_ = other.key_dim_, value_dim_ = other.value_dim_;
   keys_ = std::exchange(other.keys_, {});
   values_ = std::exchange(other.values_, {});
   begin_ = std::exchange(other.begin_, 0);
@@ -30,10 +32,13 @@ KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
   return *this;
 }
 
-void KeyValueCache::append(const Tensor& k, const Tensor& v) {
-  if (k.rank() != 4 || v.rank() != 4 || k.dtype() != v.dtype() || k.device() != v.device() || k.dim(0) != v.dim(0) ||
-      k.dim(1) != v.dim(1) || k.dim(2) != v.dim(2))
-    fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k.str(), v.str());
+void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
+  const auto packed = [&](const Tensor& x) { return format_ ? engine::pack_rows(x, *format_).bytes : x; };
+  if (k_in.rank() != 4 || v_in.rank() != 4 || k_in.dtype() != v_in.dtype() || k_in.device() != v_in.device() ||
+      k_in.dim(0) != v_in.dim(0) || k_in.dim(1) != v_in.dim(1) || k_in.dim(2) != v_in.dim(2))
+    fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k_in.str(),
+         v_in.str());
+  const Tensor k = packed(k_in), v = packed(v_in);  // (B, T, H_kv, d), or bytes
   if (!fits(keys_, k) || !fits(values_, v))
     fail("key-value cache: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
          values().str());
@@ -42,6 +47,7 @@ void KeyValueCache::append(const Tensor& k, const Tensor& v) {
   if (k.numel() > 0) engine::copy_inplace(keys_.slice(1, end_, end), k);
   if (v.numel() > 0) engine::copy_inplace(values_.slice(1, end_, end), v);
   end_ = end;
+  key_dim_ = k_in.dim(3), value_dim_ = v_in.dim(3);
 }
 
 void KeyValueCache::make_room(int64_t tokens) {
@@ -50,6 +56,8 @@ void KeyValueCache::make_room(int64_t tokens) {
 }
 
 void KeyValueCache::put(const Tensor& k, const Tensor& v, const Tensor& length) {
+  require(!format_, "key-value cache: one in {} takes no token that only the device knows",
+          engine::traits_of(*format_).name);
   engine::cache_token_inplace(keys_, k, length);
   engine::cache_token_inplace(values_, v, length);
 }

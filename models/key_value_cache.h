@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+
+#include "engine/quantized/packed_rows.h"
 #include "models/weights/module.h"
 
 namespace headroom::models {
@@ -7,11 +10,11 @@ namespace headroom::models {
 /// copy of its own rows; what is there already is neither moved nor read.
 ///
 /// Memory grows in blocks of 64 tokens, and at least doubles, so that each token is moved O(1) times in all;
-/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. Threads:
-/// one at a time.
+/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. With a
+/// format (engine/quantized/packed_rows.h) rows are rounded to it and take its bytes. Threads: one at a time.
 class KeyValueCache {
  public:
-  KeyValueCache() = default;
+  explicit KeyValueCache(std::optional<engine::BlockFormat> format = std::nullopt) : format_(format) {}
   // A copy would write its tokens into the same memory.
   KeyValueCache(KeyValueCache&& other) noexcept : KeyValueCache() { *this = std::move(other); }
   /// Leaves the other one empty.
@@ -33,10 +36,16 @@ class KeyValueCache {
   const Tensor& key_memory() const { return keys_; }
   const Tensor& value_memory() const { return values_; }
 
-  /// Views of what is there: (B, length, H_kv, d_qk) and (B, length, H_kv, d_v). Undefined before the first append().
-  /// A view stays valid when more is appended, until truncate() or reset() gives its rows to other tokens.
+  /// Views of what is there: (B, length, H_kv, d_qk) and (B, length, H_kv, d_v), with a format their bytes. Undefined
+  /// before the first append(). A view stays valid when more is appended, until truncate() or reset() gives its rows to
+  /// other tokens.
   Tensor keys() const { return held(keys_); }
   Tensor values() const { return held(values_); }
+  /// How rows are held; none: as the numbers that they are.
+  std::optional<engine::BlockFormat> format() const { return format_; }
+  /// keys() and values() of a cache with a format.
+  engine::PackedRows packed_keys() const { return {keys(), format_.value(), key_dim_}; }
+  engine::PackedRows packed_values() const { return {values(), format_.value(), value_dim_}; }
 
   /// Tokens that are held.
   int64_t length() const { return end_ - begin_; }
@@ -60,7 +69,9 @@ class KeyValueCache {
   /// Memory for `tokens` more of the shapes of k and v.
   void grow(int64_t tokens, const Tensor& k, const Tensor& v);
 
-  Tensor keys_, values_;         ///< (B, capacity, H_kv, d)
+  std::optional<engine::BlockFormat> format_;
+  Tensor keys_, values_;  ///< (B, capacity, H_kv, d), or the bytes of d numbers
+  int64_t key_dim_ = 0, value_dim_ = 0;
   int64_t begin_ = 0, end_ = 0;  ///< what is held, along the tokens
   int64_t dropped_ = 0, wanted_ = 0;
 };

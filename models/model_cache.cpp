@@ -7,9 +7,16 @@
 
 namespace headroom::models {
 
-ModelCache::ModelCache(const TransformerConfig& config, bool rolls) {
+ModelCache::ModelCache(const TransformerConfig& config, bool rolls, std::optional<engine::BlockFormat> format) {
   validate(config);
-  for (const LayerConfig& layer : layers_of(config)) layers_.emplace_back(layer.groups.size());
+  for (const LayerConfig& layer : layers_of(config)) {
+    std::vector<KeyValueCache>& own = layers_.emplace_back();
+    for (const HeadGroup& group : layer.groups) {
+      if (format)
+        for (const int64_t dim : {group.key_dim(), group.v_dim}) engine::packed_bytes(*format, dim);
+      own.emplace_back(format);
+    }
+  }
   for (int64_t i = 0; i < config.layers; ++i) windows_.push_back(rolls ? window_of(config, i) : 0);
 }
 

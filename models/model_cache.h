@@ -9,8 +9,10 @@ namespace headroom::models {
 /// Threads: one at a time; several caches may be decoded in parallel by one model.
 class ModelCache {
  public:
-  /// `rolls`: layers with a window forget. Throws Error when the config is invalid.
-  explicit ModelCache(const TransformerConfig& config, bool rolls = true);
+  /// `rolls`: layers with a window forget. `format`: how keys and values are held (see KeyValueCache). Throws Error
+  /// when the config is invalid, or when the format's blocks do not fill the rows of some head.
+  explicit ModelCache(const TransformerConfig& config, bool rolls = true,
+                      std::optional<engine::BlockFormat> format = std::nullopt);
 
   /// Those of one layer's groups, in order. Throws Error when there is no such layer, as in a cache that was moved
   /// from.

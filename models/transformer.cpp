@@ -52,6 +52,7 @@ BlockContext block_context(const TransformerConfig& config, const LayerConfig& l
                            const ForwardContext& context, int64_t batch, int64_t length) {
   BlockContext block{.attention = {.key_mask = context.key_mask, .offset = context.offset, .layer = index}};
   block.attention.probabilities = context.probabilities;
+  block.attention.rounded_to = context.rounded_cache;
   if (context.observer) block.attention.observer = &context.observer;
   if (!context.training || config.dropout == 0) return block;
   block.dropout = block.attention.dropout = config.dropout;

@@ -23,6 +23,7 @@
 #include "tasks/theory/constructive/constructive_task.h"
 #include "tasks/theory/exponential_sum_study.h"
 #include "tasks/theory/random_projection_study.h"
+#include "tasks/theory/representability.h"
 #include "tasks/volterra.h"
 
 namespace headroom::tasks {
@@ -31,9 +32,10 @@ namespace headroom::tasks {
 /// the names of its metrics (metric_names_of). A new kind is its files, and its place here.
 using TaskConfig =
     std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                 AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
-                 SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig, InstructionsConfig,
-                 AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
+                 AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
+                 RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig,
+                 MaskedConfig, InstructionsConfig, AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig,
+                 TwoStageConfig, LowRankConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

@@ -8,9 +8,7 @@
 #include "engine/parallel.h"
 
 namespace headroom::engine {
-namespace {
 
-/// 32 numbers in 34 bytes. Returns whether the scale is a finite f16.
 bool quantize_block_q8_0(const float* x, uint8_t* block) {
   float most = 0;
   for (int i = 0; i < 32; ++i) most = std::max(most, std::fabs(x[i]));
@@ -22,8 +20,6 @@ bool quantize_block_q8_0(const float* x, uint8_t* block) {
   for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(std::round(x[i] * inverse)));
   return true;
 }
-
-}  // namespace
 
 QuantizedMatrix quantize_q8_0(const Tensor& matrix_in) {
   require(matrix_in.defined() && matrix_in.rank() == 2 && is_floating(matrix_in.dtype()) && matrix_in.dim(1) % 32 == 0,

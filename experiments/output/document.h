@@ -36,12 +36,22 @@ struct Fact {
   Blocks more;  ///< below the text
 };
 
+/// A number of a verdict with its interval, and where it has to be for the claim to hold.
+struct Whisker {
+  double value = 0;
+  double low = 0, high = 0;               ///< NaN: without an interval
+  std::optional<double> least{}, most{};  ///< what is claimed of it; one at least
+  bool is_ratio = false;                  ///< drawn on a logarithmic scale
+};
+
 /// One claim's row.
 struct VerdictRow {
   std::string status;  ///< "pass", "fail", "undecided", "not run"
   Phrase claim;
-  Blocks more;          ///< all that is said of it, on demand
-  std::string numbers;  ///< what was measured
+  Blocks more;            ///< all that is said of it, on demand
+  std::string numbers;    ///< what was measured
+  std::string warning{};  ///< how firm it is not, in a few words; "" for none
+  std::vector<Whisker> whiskers{};
 };
 
 /// Values over rows and columns, one measure at a time, each cell a button.
@@ -72,7 +82,6 @@ struct Block {
     header,   ///< the parts above a page's own
     section,  ///< `line` is its heading, where it has one
     fold,     ///< parts that show when their `line` is opened
-    opening,  ///< facts of the set-up next to what was found
     heat_map,
   };
   Kind kind = Kind::paragraph;

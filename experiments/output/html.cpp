@@ -7,6 +7,7 @@
 #include "experiments/output/page_assets.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
+#include "experiments/output/whisker.h"
 
 namespace headroom::experiments {
 namespace {
@@ -94,19 +95,15 @@ std::string definitions_html(const std::vector<Fact>& facts) {
   return out + "</dl>\n";
 }
 
-/// A phone shows what was found before the set-up, on its first screen.
-std::string opening_html(const Block& block) {
-  return "<div class=\"opening\">\n" + (block.facts.empty() ? "" : definitions_html(block.facts)) +
-         "<div class=\"found\">\n" + html_of(block.parts) + "</div>\n</div>\n";
-}
-
 std::string verdicts_html(const Block& block) {
   std::string rows;
   for (const VerdictRow& row : block.verdicts)
     rows += fmt::format(
         "<tr class=\"{}\"><td><span class=\"status\">{}</span></td><td><details>\n<summary>{}</summary>\n{}</details>"
-        "</td><td class=\"measured\">{}</td></tr>\n",
-        slug(row.status), escape(row.status), html_of(row.claim), html_of(row.more), escape(row.numbers));
+        "{}</td><td class=\"measured\">{}{}</td></tr>\n",
+        slug(row.status), escape(row.status), html_of(row.claim), html_of(row.more),
+        row.warning.empty() ? "" : fmt::format("<span class=\"badge\">{}</span>", escape(row.warning)),
+        escape(row.numbers), whiskers_html(row.whiskers));
   return fmt::format(
       "<table class=\"verdicts\" aria-label=\"{}\">\n<thead><tr><th scope=\"col\">verdict</th><th "
       "scope=\"col\">claim</th><th scope=\"col\">measured</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
@@ -256,8 +253,6 @@ std::string html_of(const Block& block) {
       return section_html(block);
     case Kind::fold:
       return fold_html(block);
-    case Kind::opening:
-      return opening_html(block);
     case Kind::heat_map:
       return heat_map_html(*block.heat);
   }

@@ -200,6 +200,7 @@ models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, c
   training.target = *target_of(config_.refinement);
   training.seed = seed;
   training.note = how.note;
+  training.bos = model().description().text_begin();
   Refined out = refine(model().unpacked(how.device), edit, {text.begin() + begin, text.begin() + end}, training);
   metrics["first_loss"] = out.first_loss;
   metrics["last_loss"] = out.last_loss;

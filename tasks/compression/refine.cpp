@@ -107,8 +107,9 @@ std::string owner_of(const models::ModelEdit& edit, const std::vector<int32_t>& 
     hash.add(name + "\n" + tensor.str());
     hash.add(tensor.contiguous().raw(), static_cast<size_t>(tensor.numel() * engine::size_of(tensor.dtype())));
   }
-  return fmt::format("refinement by {}, {} steps of {} x {}, lr {}, warm-up {}, clip {}, seed {}, of {}",
-                     name_of(config.target), config.steps, config.batch, config.context, config.lr, config.warmup,
+  return fmt::format("refinement by {}, {} steps of {} x {}{}, lr {}, warm-up {}, clip {}, seed {}, of {}",
+                     name_of(config.target), config.steps, config.batch, config.context,
+                     config.bos ? fmt::format(" behind token {}", *config.bos) : "", config.lr, config.warmup,
                      config.clip, config.seed, hash.hex());
 }
 
@@ -176,7 +177,7 @@ Refined refine(const models::Transformer& base, const models::ModelEdit& edit, c
   start.config.checkpoint_blocks = config.recompute;
   const auto model =
       models::load(base, start, {.is_trained = [&](const std::string& name) { return trained.names.contains(name); }});
-  const TextWindows windows(tokens, config.context);
+  const TextWindows windows(tokens, config.context, config.bos);
   const Distillation objective(base, windows, objective_of(config.target, trained.layers));
   TrainerConfig training = training_of(config);
   training.device = base.device();

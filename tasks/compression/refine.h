@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct RefineConfig {
   int64_t warmup = 10;
   double clip = 1;                     ///< largest norm of the gradient
   uint64_t seed = 0;                   ///< of the windows
+  std::optional<int64_t> bos{};        ///< before each window, of a model that was trained with it there
   bool recompute = false;              ///< compute each layer again in backward, for memory
   std::filesystem::path checkpoint{};  ///< where to save, and to continue from; empty: nowhere
   int64_t save_every = 20;

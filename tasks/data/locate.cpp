@@ -59,10 +59,10 @@ fs::path find_model(const DataRoots& roots, const std::string& name) {
     if (fs::exists(place, unreadable)) return place;
     searched += (searched.empty() ? "" : ", ") + place.string();
   }
-  fail(
-      "{}: there is no such model at {}: expected a GGUF file or a Hugging Face folder (--data or HEADROOM_DATA "
-      "names the folder that holds models/)",
-      name, searched);
+  throw MissingModel(fmt::format(
+      "{}: there is no such model at {}: expected a GGUF file or a Hugging Face folder (headroom data fetch models, or "
+      "--data or HEADROOM_DATA names the folder that holds models/)",
+      name, searched));
 }
 
 std::string named_model(const std::string& name) {

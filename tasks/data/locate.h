@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/exception.h"
 #include "tasks/data/roots.h"
 
 namespace headroom::tasks {
@@ -21,8 +22,14 @@ DataRoots data_roots(const std::string& given);
 /// naming the file, the folders that were searched, and the command that fetches the data set.
 std::filesystem::path find_data(const DataRoots& roots, const std::string& name);
 
+/// A trained model that is in none of the places where it may be.
+class MissingModel : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A trained model, a file or a folder: `name` as a path, else below models/ of the given folder, then of the cache.
-/// Throws Error naming the places that were searched.
+/// Throws MissingModel naming the places that were searched.
 std::filesystem::path find_model(const DataRoots& roots, const std::string& name);
 
 /// What a command line names: `name` where that is a path that exists, else the file or folder of that name below

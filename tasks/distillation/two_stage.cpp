@@ -10,7 +10,6 @@
 #include "tasks/finetune/sentence_classification.h"
 #include "tasks/finetune/text_windows.h"
 #include "tasks/language/text_files.h"
-#include "tasks/language/windows.h"
 #include "tasks/layer_set.h"
 
 namespace headroom::tasks {
@@ -168,7 +167,7 @@ class TwoStageWork {
     return stages_.get(one_words(config), [&](const auto& unfinished) -> std::optional<StageResult> {
       const auto model = models::load(original(), {factors(config).config, start->tensors},
                                       {.dtype = engine::DType::f32, .is_trained = is_head_factor});
-      const TextWindows text(data_.text, data_.source.window);
+      const TextWindows text(data_.text, data_.source.window, data_.bos);
       const Distillation task(original(), text, {.weights = stage_one_weights});
       before_ = steps_of_epochs(config.teacher);
       if (!train_stage(*model, task, training_of(config.one.steps, config.one.batch, config.one.rate, seed_),
@@ -226,25 +225,17 @@ class TwoStageWork {
   /// On the validation text, in windows one after the other: NAME_loss and NAME_distillation.
   Metrics losses(const Transformer& student, const std::string& name) const {
     const autograd::NoGrad no_grad;
-    const TextWindows text(data_.validation, data_.source.validation_window);
+    const int64_t window = data_.source.validation_window;
+    const TextWindows text(data_.validation, window, data_.bos);
     const Distillation task(original(), text, {.weights = {.cross_entropy = 1, .kl = 1, .hidden = 1}});
     double loss = 0, distillation = 0, windows = 0;
-    for (const Batch& batch : validation_windows()) {
-      const DistillationTerms terms = task.terms(student, batch.to(student.device()), {});
+    for (int64_t first = 0; first + window < std::ssize(data_.validation); first += window) {
+      const DistillationTerms terms = task.terms(student, text.at({first}).to(student.device()), {});
       loss += terms.cross_entropy.value().item();
       distillation += terms.kl.value().item() + terms.hidden.value().item();
       windows += 1;
     }
     return {{name + "_loss", loss / windows}, {name + "_distillation", distillation / windows}};
-  }
-
-  std::vector<Batch> validation_windows() const {
-    const int64_t window = data_.source.validation_window;
-    std::vector<Batch> batches;
-    for (int64_t first = 0; first + window < std::ssize(data_.validation); first += window)
-      batches.push_back({.input = gather_windows(data_.validation, {first}, 0, window),
-                         .target = gather_windows(data_.validation, {first}, 1, window)});
-    return batches;
   }
 
   /// False when it was stopped.

@@ -36,7 +36,8 @@ TwoStageData::TwoStageData(const TwoStageSource& source_in, const DataRoots& roo
   const models::ModelDescription& description = files_->description();
   SentenceTable table;
   table.longest = description.context;
-  if (const auto begin = description.text_begin()) table.bos = static_cast<int32_t>(*begin);
+  bos = description.text_begin();
+  if (bos) table.bos = static_cast<int32_t>(*bos);
   LabelledSentences labelled = read_sentences(find_file(source.sentences, roots), table, *tokenizer);
   sentences = std::move(labelled.items);
   table.classes = classes = labelled.classes;

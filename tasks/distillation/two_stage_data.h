@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class TwoStageData {
   TwoStageSource source;
   std::vector<int32_t> text, validation;  ///< tokens; those of validation that count
   std::vector<LabelledSentence> sentences, dev;
+  std::optional<int64_t> bos;  ///< before every window and sentence, of a model that was trained with it there
   int64_t classes = 2;
   std::string identity;  ///< the hashes of all files: equal ones give equal stages
 

@@ -7,7 +7,7 @@
 
 namespace headroom::tasks {
 
-TextWindows::TextWindows(std::vector<int32_t> tokens, int64_t context, std::optional<int32_t> bos)
+TextWindows::TextWindows(std::vector<int32_t> tokens, int64_t context, std::optional<int64_t> bos)
     : tokens_(std::move(tokens)), context_(context), bos_(bos) {
   require(context >= 1, "windows of {} tokens", context);
   require(static_cast<int64_t>(tokens_.size()) > context,
@@ -22,10 +22,14 @@ std::vector<int64_t> TextWindows::starts(int64_t step, int64_t sequences, uint64
 }
 
 Batch TextWindows::train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const {
-  const std::vector<int64_t> first = starts(step, sequences, rng.seed());
+  return at(starts(step, sequences, rng.seed()));
+}
+
+Batch TextWindows::at(const std::vector<int64_t>& first) const {
   const engine::Tensor target = gather_windows(tokens_, first, own() - context_, context_);  // (B, T)
   if (!bos_) return {.input = gather_windows(tokens_, first, 0, context_), .target = target};
-  const engine::Tensor begin = engine::Tensor::full({sequences, 1}, *bos_, engine::DType::i64);  // (B, 1)
+  const engine::Tensor begin =
+      engine::Tensor::full({std::ssize(first), 1}, static_cast<double>(*bos_), engine::DType::i64);  // (B, 1)
   return {.input = engine::concat({begin, gather_windows(tokens_, first, 0, context_ - 1)}, 1),
           .target = target};  // (B, T)
 }

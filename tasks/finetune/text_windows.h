@@ -13,11 +13,13 @@ namespace headroom::tasks {
 class TextWindows : public Objective {
  public:
   /// Throws Error when the text is too short for a window.
-  TextWindows(std::vector<int32_t> tokens, int64_t context, std::optional<int32_t> bos = std::nullopt);
+  TextWindows(std::vector<int32_t> tokens, int64_t context, std::optional<int64_t> bos = std::nullopt);
 
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
   /// output (B, T, V) → scalar: cross-entropy over all positions.
   Var loss(const Var& output, const Batch& batch) const override;
+  /// The windows that begin with these tokens of the text: input and target (B, T).
+  Batch at(const std::vector<int64_t>& first) const;
   /// The first token of each window of a step.
   std::vector<int64_t> starts(int64_t step, int64_t sequences, uint64_t seed) const;
   const std::vector<int32_t>& tokens() const { return tokens_; }
@@ -28,7 +30,7 @@ class TextWindows : public Objective {
 
   std::vector<int32_t> tokens_;
   int64_t context_;
-  std::optional<int32_t> bos_;
+  std::optional<int64_t> bos_;
 };
 
 }  // namespace headroom::tasks

@@ -151,12 +151,13 @@ Perplexity measure_perplexity(const models::Transformer& model, const models::To
     const size_t end = std::min(windows.size(), begin + at_once);
     TokenBatch batch;
     for (size_t i = begin; i < end; ++i) batch.push_back(input_of(windows[i], tokens, options));
-    const auto states_of = [&](const models::Transformer& of, const HiddenSource& source) {
-      return source ? source(batch, static_cast<int64_t>(begin)) : hidden_states(of, batch);
+    const auto states_of = [&](const models::Transformer& of, const HiddenSource& source,
+                               const models::ForwardContext& context) {
+      return source ? source(batch, static_cast<int64_t>(begin)) : hidden_states(of, batch, context);
     };
-    const std::vector<Tensor> hidden = states_of(model, options.hidden);
+    const std::vector<Tensor> hidden = states_of(model, options.hidden, {.rounded_cache = options.cache});
     const std::vector<Tensor> base_hidden =
-        base ? states_of(*base, options.base_hidden) : std::vector<Tensor>(hidden.size());
+        base ? states_of(*base, options.base_hidden, {}) : std::vector<Tensor>(hidden.size());
     for (size_t i = begin; i < end; ++i) {
       const ScoredWindow& window = windows[i];
       try {

@@ -10,8 +10,9 @@ bool is_alike(const Tensor& a, const Tensor& b) {
   return a.defined() == b.defined() && a.shape() == b.shape() && a.dtype() == b.dtype();
 }
 
+/// A batch that is on the device from the first step on, and always the same, is where the recording reads it.
 void copy(const Tensor& to, const Tensor& from) {
-  if (to.defined()) engine::copy_inplace(to, from.contiguous());
+  if (to.defined() && to.raw() != from.raw()) engine::copy_inplace(to, from.contiguous());
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // The bench command's library: what it reads, refuses and reports.
 #include "experiments/tools/bench/bench.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/profile.h"
 #include "models/transformer.h"
 #include "models/validate.h"
 #include "tests/support/catch.h"
@@ -112,4 +114,30 @@ TEST_CASE("each objective trains, and asks for no memory after the second step")
 }
 
 }  // namespace
+
+TEST_CASE("a profile counts the time of an op that another one runs once") {
+  const headroom::engine::Profile profile(headroom::engine::cpu);
+  const auto spin = [] {
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1)) {
+    }
+  };
+  {
+    const headroom::engine::OpSpan outer("outer");
+    spin();
+    for (int i = 0; i < 2; ++i) {
+      const headroom::engine::OpSpan inner("inner");
+      spin();
+    }
+  }
+  const std::vector<headroom::engine::ProfiledOp> ops = profile.ops();
+  REQUIRE(ops.size() == 3);
+  CHECK(ops[0].own_time == Approx(ops[0].device_time - ops[1].device_time - ops[2].device_time));
+  CHECK(ops[1].own_time == ops[1].device_time);
+  CHECK(ops[0].own_time >= 1000);
+  double own = 0;
+  for (const headroom::engine::ProfiledOp& op : ops) own += op.own_time;
+  CHECK(own == Approx(ops[0].device_time));
+}
+
 }  // namespace headroom::experiments

@@ -110,28 +110,28 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
        "32:28: report.x.scale: expected one of linear, log2, log10, got \"log3\"; did you mean \"log2\"?"},
       {"metric = \"relative_mse\"", "metric = \"acuracy\"",
        "33:7: report.y.metric: there is no \"acuracy\"; did you mean \"accuracy\"?"},
-      {"kind = \"argmin_in\"", "kind = \"argmax_in\"", "36:1: claim.kind: expected one of "},
-      {"among = [2]", "", "35:1: claim.among: missing: argmin_in needs the x that may be the best"},
+      {"kind = \"optimum_at\"", "kind = \"argmax_in\"", "36:1: claim.kind: expected one of "},
+      {"among = [2]", "", "35:1: claim.among: missing: optimum_at needs the x that may be the best"},
       {"among = [2]", "among = [2]\nfactr = 2", "38:1: claim.factr: unknown key"},
       {"among = [2]", "among = [2]\nlow = 2", "38:1: claim.low: "},
       {"among = [2]", "among = [2]\nfactor = 1.25\nours = \"the best by 5 times\"",
        "38:1: claim.factor: is 1.25, where a claim on relative_mse usually states 1.1, and the claim's words do not "
        "name it"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone needs"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: must be"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band needs low, high or"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"less_than\"\nthan = { series = \"b\" }",
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone needs"},
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: must be"},
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band needs low, high or"},
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"less_than\"\nthan = { series = \"b\" }",
        "37:10: claim.than.series: there is no series \"b\""},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"steps_ratio\"\nvalue = 0\nlow = 2",
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"steps_ratio\"\nvalue = 0\nlow = 2",
        "37:1: claim.value: 0 has no logarithm"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"steps_ratio\"\nvalue = 0.1\nlow = 2",
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"steps_ratio\"\nvalue = 0.1\nlow = 2",
        "36:1: claim.kind: compares steps, and the report's x is heads"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"steps_ratio\"\nlow = 2",
+      {"kind = \"optimum_at\"\namong = [2]", "kind = \"steps_ratio\"\nlow = 2",
        "35:1: claim.value: missing: steps_ratio"},
       {"among = [2]", "among = [2]\nreference = [\"ngram-tradeoff\", \"optimum\", \"N\"]",
        "38:1: claim.reference: the paper's tables have no number at ngram-tradeoff / optimum / N"},
       {"among = [2]", "among = [2]\nreference = [\"ngram-tradeoff\", \"optimum\", \"M\"]", ""},
-      {"kind = \"argmin_in\"\namong = [2]",
+      {"kind = \"optimum_at\"\namong = [2]",
        "kind = \"within_percent\"\nmetric = \"mse\"\nof = \"error_l2\"\npercent = 2\nat = 2\nours = \"near\"", ""},
       {"[report]", "[raport]", "31:2: raport: unknown key; did you mean report?"},
   };
@@ -218,7 +218,7 @@ TEST_CASE("a series overrides keys, its own sweep and overlay") {
   const std::string text = small_study() +
                            "[[series]]\nname = \"a\"\n[[series]]\nname = \"b\"\nmodel.width = 16\nsweep.seed = [7]\n"
                            "report.overlay = { points = [[1, 2.0], [2, 1.0]], label = \"bound\" }\n";
-  const StudyFile file(replaced(text, "kind = \"argmin_in\"", "kind = \"argmin_in\"\nseries = \"b\""));
+  const StudyFile file(replaced(text, "kind = \"optimum_at\"", "kind = \"optimum_at\"\nseries = \"b\""));
   const Study study = load_study(file.path());
   CHECK(study.series == std::vector<std::string>{"a", "b"});
   CHECK(study.trials.size() == 2 * 2 * 2 + 2 * 2);

@@ -62,7 +62,7 @@ TEST_CASE("a run in rounds is read with the trials of all of them, under its own
   std::string text =
       replaced(small_study(), "seed                 = [1, 2]", "seed = { from = 1, until = \"decided\", at_most = 6 }");
   text = replaced(text, "best_of = [1e-3, 1e-2]", "best_of = [1e-2]");
-  text = replaced(text, "kind = \"argmin_in\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
+  text = replaced(text, "kind = \"optimum_at\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
   const std::filesystem::path run = folder.path() / "quick";
   std::filesystem::create_directories(run);
   std::ofstream(run / "config.toml") << text;

@@ -158,3 +158,36 @@ TEST_CASE("the memory limit is the smallest of the machine's and of all control 
   write(root / "sys/fs/cgroup/memory/memory.limit_in_bytes", "300000\n");
   CHECK(limit().bytes == 300000);
 }
+
+TEST_CASE("trials whose trained model is not here are left out with a line, the others run") {
+  const std::string model = std::string(source_root()) + "/tests/models/pretrained/checkpoints/llama2-gqa";
+  const auto study_of = [&](const std::string& first, const std::string& second) {
+    return "[study]\nid = \"two-models\"\ntitle = \"t\"\n"
+           "[task]\nkind = \"attention-heads\"\nmodel = \"" +
+           first +
+           "\"\ntext = \"random\"\nlength = 4\nat = \"last\"\n"
+           "[sweep]\n\"task.length\" = [4, 8]\nseed = [0]\n"
+           "[report]\nx = { key = \"task.length\" }\ny = { metric = \"median_jacobian_norm\" }\n"
+           "[[series]]\nname = \"first\"\n[[series]]\nname = \"second\"\ntask.model = \"" +
+           second + "\"\n";
+  };
+  const StudyFile file(study_of(model, "nowhere.gguf"));
+  const Study study = load_study(file.path());
+  RunOptions options;
+  options.out = file.folder() / "runs";
+  options.output = ProgressOutput::none;
+  const DryRun before = dry_run(study, options).value();
+  CHECK(before.trials == 2);
+  REQUIRE(before.left_out.notes.size() == 1);
+  CHECK(contains(before.left_out.notes[0], "2 trials left out: nowhere.gguf: there is no such model at nowhere.gguf"));
+  CHECK(contains(before.left_out.notes[0], "headroom data fetch models"));
+  CHECK(contains(dry_run_text(study, before), before.left_out.notes[0]));
+  REQUIRE(run_trials(study, options));
+  const StudyResults results = collect_results(study, options.out);
+  CHECK(results.trials.size() == 2);
+  CHECK(results.planned == 4);
+  for (const TrialRecord& trial : results.trials) CHECK(trial.series == "first");
+  REQUIRE(run_trials(study, options));  // nothing is left but what is left out
+  const StudyFile neither(study_of("nowhere.gguf", "elsewhere.gguf"));
+  CHECK_THROWS_WITH(run_trials(load_study(neither.path()), options), contains("nowhere.gguf: there is no such model"));
+}

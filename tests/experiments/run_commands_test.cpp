@@ -144,3 +144,15 @@ TEST_CASE("report takes the one profile that has run, and asks where there are s
   CHECK(status == 1);
   CHECK(contains(err, "allocation-curve: paper has not run; --profile picks one that has: quick, smoke"));
 }
+
+TEST_CASE("a study that is named by its id runs quick, a file as it is written") {
+  const StudyFile file(small_study() + "[profile.quick]\ntrain.steps = 3\n");
+  const auto shown = [&](const std::string& command) {
+    Program program(file.folder(), command + " --dry-run --threads 1");
+    CHECK(program.wait() == 0);
+    return program.out();
+  };
+  CHECK(contains(shown("run small"), "small · quick · "));
+  CHECK(contains(shown("run small --profile paper"), "small · paper · "));
+  CHECK(contains(shown("run study.toml"), "small · paper · "));
+}

@@ -77,7 +77,7 @@ TEST_CASE("a key that several kinds of claim have stands once, under all of them
   CHECK(conditions ==
         std::vector<std::string>{"with kind = \"within_factor\" or \"worse_than_best\" or \"less_than\" or "
                                  "\"within_percent\"",
-                                 "with kind = \"slope\" or \"band\" or \"steps_ratio\""});
+                                 "with kind = \"optimum_at\" or \"slope\" or \"band\" or \"steps_ratio\""});
 }
 
 TEST_CASE("the schema as text") {

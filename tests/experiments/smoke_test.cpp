@@ -1,4 +1,4 @@
-// Every study of experiments/ in its smoke profile, without data on disk: none may rot.
+// Every study of experiments/ and of examples/studies/ in its smoke profile, without data on disk: none may rot.
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -39,16 +39,17 @@ void run_smoke(const std::filesystem::path& file) {
   }
 }
 
-std::vector<std::filesystem::path> study_files() {
+std::vector<std::filesystem::path> study_files(const std::string& folder = "/experiments") {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(headroom::testing::source_root() + "/experiments"))
+  for (const auto& entry : std::filesystem::directory_iterator(headroom::testing::source_root() + folder))
     if (entry.path().extension() == ".toml") files.push_back(entry.path());
   return files;
 }
 
 const bool registered = [] {
-  for (const std::filesystem::path& file : study_files())
-    register_test("smoke of " + file.stem().string(), "", [file] { run_smoke(file); });
+  for (const char* folder : {"/experiments", "/examples/studies"})
+    for (const std::filesystem::path& file : study_files(folder))
+      register_test("smoke of " + file.stem().string(), "", [file] { run_smoke(file); });
   return true;
 }();
 
@@ -64,6 +65,18 @@ TEST_CASE("every claim of the studies says whose it is, and the quick law of the
       if (study.head.id == "optimum-law") CHECK(study.head.report.law.has_value());
     }
   }
+}
+
+TEST_CASE("an example asks one question, and judges a claim on it where it is run as it is") {
+  for (const std::filesystem::path& file : study_files("/examples/studies")) {
+    CAPTURE(file.string());
+    const Study study = load_study(file.string(), base_profile);
+    CHECK(study.head.id == file.stem().string());
+    CHECK(study.head.question.ends_with("?"));
+    REQUIRE(study.head.claims.size() == 1);
+    CHECK_FALSE(study.head.claims[0].ours.empty());
+  }
+  CHECK(study_files("/examples/studies").size() == 10);
 }
 
 TEST_CASE("every study has a quick and a smoke profile beside its own keys, which are the paper's; some a medium one") {

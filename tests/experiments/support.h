@@ -46,7 +46,7 @@ x = { key = "model.heads", scale = "log2" }
 y = { metric = "relative_mse", scale = "log10" }
 
 [[claim]]
-kind = "argmin_in"
+kind = "optimum_at"
 among = [2]
 
 )";

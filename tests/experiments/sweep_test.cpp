@@ -81,7 +81,7 @@ TEST_CASE("tables in braces are values like others, named by what is in them or 
 TEST_CASE("a [[series]] and its axes make a name together, and claims call it by that") {
   const std::string text = swept("\"model.heads\" = [1, 2]\n\"model.positions\" = [\"none\", \"alibi\"]") +
                            "[[series]]\nname = \"wide\"\nmodel.width = 16\n[[series]]\nname = \"narrow\"\n"
-                           "sweep.model.positions = [\"none\"]\n[[claim]]\nkind = \"argmin_in\"\namong = [1]\n";
+                           "sweep.model.positions = [\"none\"]\n[[claim]]\nkind = \"optimum_at\"\namong = [1]\n";
   const StudyFile file(text + "series = \"wide, positions=alibi\"\n");
   CHECK(load_study(file.path()).series ==
         Names{"wide, positions=none", "wide, positions=alibi", "narrow, positions=none"});

@@ -56,7 +56,7 @@ TEST_CASE("a terminal gets a line per trial and a bar for the study; NO_COLOR ta
   CHECK(contains(coloured, "\x1b[31mtrial "));
   CHECK(contains(coloured, " GFLOP/s"));
   CHECK(contains(coloured, "8/8"));
-  CHECK(contains(coloured, "argmin_in [2]   \x1b[3"));
+  CHECK(contains(coloured, "\x1b[33mundecided\x1b[0m"));
   const std::string plain = shown(study.folder(), arguments + "two", "NO_COLOR=1", status);
   CHECK(status == 0);
   CHECK(contains(plain, "; the others go on"));

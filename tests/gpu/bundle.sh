@@ -1,12 +1,13 @@
 #!/bin/sh
 # bundle.sh FOLDER [MESON OPTIONS...]: builds with nvcc and puts into FOLDER all that tests/gpu/run-all.sh needs on a machine
-# that has a driver, CUDA's libraries and PyTorch, and no network: the program, one test program (the op suite, the golden and
-# CUDA tests), their data, and every shared library but CUDA's; those of the C library lie apart (lib/system), for a machine
-# whose own is too old. Programs and libraries are packed (programs.tar.xz); run-all.sh unpacks them next to itself. FOLDER may
-# be moved. Fails above 44 MiB, so that it fits into 64 MiB with what is sent along.
+# that has a driver, CUDA's libraries and PyTorch, and no network: the program, one test program (the op suite, the golden
+# tests and all that use a GPU), their data, and every shared library but CUDA's; those of the C library lie apart
+# (lib/system), for a machine whose own is too old. Programs and libraries are packed (programs.tar.xz); run-all.sh unpacks
+# them next to itself. FOLDER may be moved. Fails above 44 MiB, so that it fits into 64 MiB with what is sent along.
 #
 # HEADROOM_BUILD: build folder (default: build-bundle). HEADROOM_DATA: the folder that data/tinyshakespeare/ lies in, for the study.
 # Without it nothing is packed, as the study would fail there; HEADROOM_DATA=none packs without the study's text.
+# HEADROOM_PACKING: how hard xz works (-6).
 set -eu
 here=$(dirname -- "$(readlink -f -- "$0")")
 root=$here/../..
@@ -48,7 +49,7 @@ cp "$root"/experiments/ntp-shakespeare.toml "$folder/experiments/"
 cp "$root"/experiments/tools/bench/workloads.toml "$folder/experiments/tools/bench/"
 cp "$here"/run-all.sh "$here"/*.py "$here"/*.toml "$folder/tests/gpu/"
 ln -sf tests/gpu/run-all.sh "$folder/run-all.sh"
-tar -C "$folder" -c bin lib | xz -T0 >"$folder/programs.tar.xz"
+tar -C "$folder" -c bin lib | xz -T0 "${HEADROOM_PACKING:--6}" >"$folder/programs.tar.xz"
 rm -r "$folder/bin" "$folder/lib"
 [ "${HEADROOM_DATA:-}" = none ] || cp -r "$text" "$folder/data/"
 

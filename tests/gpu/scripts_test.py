@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
-"""The scripts in this folder: what kernels.py reads from ptxas and refuses, and that docs/performance.md is what tables.py
-writes."""
+"""The scripts in this folder: what kernels.py reads from ptxas and refuses, that docs/performance.md is what tables.py writes,
+how run_all.py's steps end, and what read.py makes of them."""
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
+import kernel_times
 import kernels
 import predict
+import read
+import steps
+import workloads
+from runner import Run
 
 HERE = pathlib.Path(__file__).resolve().parent
 USAGE = """ptxas info    : 0 bytes gmem
@@ -56,7 +64,7 @@ class Kernels(unittest.TestCase):
 class Predictions(unittest.TestCase):
     def test_more_work_takes_longer_and_a_faster_card_less(self):
         rows = predict.predict()
-        self.assertEqual(len(rows), 12)
+        self.assertEqual(len(rows), 18)
         for row in rows.values():
             times = row["milliseconds"]
             self.assertLessEqual(times["H200"]["bf16"], times["H100 SXM"]["bf16"])
@@ -71,6 +79,117 @@ class Predictions(unittest.TestCase):
     def test_the_page_is_what_the_script_writes(self):
         done = subprocess.run([sys.executable, "-B", str(HERE / "tables.py"), "--check"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_what_costs_more(self):
+        ms = {name: row["milliseconds"]["H100 SXM"]["bf16"] for name, row in predict.predict().items()}
+        # Three products with 50,257 logits, 0.95 TFLOP each with aligned rows at 643 TFLOP/s, take three times as long.
+        self.assertAlmostEqual(ms["gpt2-124m"] - ms["gpt2-124m-50304"], 6, delta=1)
+        self.assertGreater(ms["narrow-d4"], ms["narrow-d16"])  # four times the exponentials
+        c = workloads.read()
+        self.assertAlmostEqual(predict.gain_of_seeds(c["nanogpt-cpu"], "H200", "bf16", 1), 1)
+        self.assertGreater(predict.gain_of_seeds(c["nanogpt-cpu"], "H200", "bf16", 8), 4)  # bound by launches
+        self.assertLess(predict.gain_of_seeds(c["gpt2-124m"], "H200", "bf16", 8), 1.3)
+
+
+class Steps(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name) / "out.json"
+        self.run_ = Run(HERE, HERE, self.out, 60)
+
+    def test_limits_fit_into_nine_minutes(self):
+        self.assertLessEqual(sum(steps.LIMITS.values()), 540)
+        for name in steps.LIMITS:
+            self.assertTrue(callable(getattr(steps.Shot, name)))
+
+    def test_a_command_over_its_limit_ends_with_its_children(self):
+        begin = time.monotonic()
+        row, _ = self.run_.part("slow", ["sh", "-c", "echo begun; sleep 50 & sleep 50"], 1)
+        self.assertEqual((row["status"], row["why"], row["output"]), ("failed", "longer than its limit", "begun\n"))
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_commands_side_by_side_fail_alone_and_are_written_at_once(self):
+        rows = self.run_.parts({"good": ["true"], "bad": ["sh", "-c", "seq 100; exit 6"], "absent": ["/no/such"],
+                                "misnamed": ["echo", "No test cases matched 'x'"],
+                                "none": ["sh", "-c", "echo skipped: no CUDA device; exit 77"]}, 20, 4)
+        self.run_.note_parts("all", rows, 1)
+        step = json.loads(self.out.read_text())["steps"][0]
+        self.assertEqual((step["status"], step["why"]), ("failed", "3 of 5"))
+        good, bad, absent, misnamed, none = step["parts"]
+        self.assertEqual((good["status"], bad["why"], absent["why"], misnamed["status"]),
+                         ("passed", "exit 6", "exit 127", "failed"))
+        self.assertEqual((none["status"], none["why"]), ("skipped", "no CUDA device"))
+        self.assertIn("\n40\n... 40 lines ...\n81\n", bad["output"])
+        self.assertTrue((self.run_.logs / "bad.txt").read_text().startswith("1\n2\n"))
+
+    def test_what_nsight_compute_prints(self):
+        head = '"ID","Process ID","Kernel Name",' + ",".join(f'"{key}"' for key in (
+            kernel_times.TIME, kernel_times.MEMORY, kernel_times.MULTIPROCESSORS))
+        rows = kernel_times.read("\n".join([
+            "==PROF== Connected to process 7", head, '"","","","ns","%","%"',
+            '"0","7","void headroom::engine::cuda::<unnamed>::matrix_forward<64, 1>(Arguments<float>, int)","3,000","10","40"',
+            '"1","7","void headroom::engine::cuda::<unnamed>::matrix_forward<64, 1>(Arguments<float>, int)","1000","50","0"',
+            '"2","7","adam_kernel(float*)","5000","90","5"']))
+        self.assertEqual(rows, [{"kernel": "adam_kernel", "calls": 1, "us": 5.0, "memory": 90.0, "multiprocessors": 5.0},
+                                {"kernel": "matrix_forward", "calls": 2, "us": 4.0, "memory": 20.0, "multiprocessors": 30.0}])
+        self.assertEqual(kernel_times.read("==ERROR== ERR_NVGPUCTRPERM"), [])
+
+    def test_steps_on_a_card_with_tools_that_are_made_up(self):
+        folder = self.out.parent
+        header = ",".join(f'"{key}"' for key in ("ID", "Kernel Name", kernel_times.TIME, kernel_times.MEMORY,
+                                                 kernel_times.MULTIPROCESSORS))
+        tools = {"headroom": 'echo "{\\"workload\\": \\"$2\\", \\"ms_median\\": 2, \\"said\\": \\"${HEADROOM_CUDNN:-on}\\"}"',
+                 "gpu-test": 'case $1 in --list*) printf "  sum on CUDA\\n  gelu on CUDA\\n" ;; *sum*) echo Xid 31; exit 134 ;; esac',
+                 "ncu": f"echo '{header}'; echo '\"0\",\"adam()\",\"1000\",\"80\",\"5\"'; exit 143",
+                 "compute-sanitizer": '[ "$2" != racecheck ] || { echo "race at $6"; exit 9; }'}
+        for name, body in tools.items():
+            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+            (folder / name).chmod(0o755)
+        run = Run(folder, folder, self.out, 60)
+        shot = steps.Shot(run, 0.1, False, folder)
+        with unittest.mock.patch.dict("os.environ", {"PATH": f"{folder}:/usr/bin:/bin"}):
+            for name in ("ops", "timings", "kernels", "sanitizers"):
+                getattr(shot, name)(20)
+        result = json.loads(self.out.read_text())
+        ops, timings, counted, sanitizers = result["steps"]
+        self.assertEqual([(p["name"], p["status"]) for p in ops["parts"]], [("sum on CUDA", "failed"), ("gelu on CUDA", "passed")])
+        self.assertEqual(timings["status"], "passed")
+        self.assertEqual({row["said"] for row in result["workloads"] if row.get("switch") == "our attention"}, {"off"})
+        self.assertEqual(len([row for row in result["workloads"] if "switch" not in row]), 2 * len(workloads.read()))
+        self.assertEqual(counted["status"], "passed")
+        self.assertEqual(result["kernels"]["gpt2-124m bf16"][0]["kernel"], "adam")
+        self.assertEqual(sanitizers["why"], f"{len(steps.SANITIZED)} of {4 * len(steps.SANITIZED)}")
+        self.assertIn("- **sanitizers: racecheck sum**: exit 9\n      race at sum on CUDA", read.report(result))
+
+    def test_what_is_read_of_a_run_that_was_cut_off(self):
+        def row(name, ms, **more):
+            return {"workload": name, "dtype": "bf16", "ms_median": ms, **more}
+
+        speed = {"ceiling": "copy", "value": 2900, "unit": "GB/s"}
+        twelve = [one for name in read.TWELVE for one in (row(name, 1, who="headroom"), row(name, 2, who="PyTorch", mode="graphs"))]
+        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "ceilings": [speed], "steps": [
+            {"name": "doctor", "status": "passed", "seconds": 1},
+            {"name": "ops", "status": "failed", "seconds": 1, "why": "1 of 2", "parts": [
+                {"name": "gelu on CUDA", "status": "passed"},
+                {"name": "sum on CUDA", "status": "failed", "why": "exit 1",
+                 "output": "~~~~\ngpu-test is a Catch v2.13 host application.\n\nCHECK( 1 == 2 )\n"}]}],
+            "workloads": [*twelve, row("gpt2-124m", 20, who="headroom"), row("gpt2-124m", 25, who="headroom", switch="bias apart"),
+                          row("narrow-d4", 1, who="headroom"), row("narrow-d4", 3.5, who="PyTorch", mode="graphs"),
+                          {"workload": "ngram", "dtype": "f32", "who": "PyTorch", "mode": "graphs", "error": "out of memory"}]}
+        failed = {name: (why, said) for name, why, said in read.failures(result)}
+        self.assertEqual(failed.pop("ops: sum on CUDA"), ("exit 1", ["CHECK( 1 == 2 )"]))
+        self.assertEqual(failed.pop("PyTorch ngram f32 graphs"), ("out of memory", []))
+        self.assertEqual(set(failed), set(steps.LIMITS) - {"doctor", "ops"})
+        self.assertEqual(len(read.TWELVE), 12)
+        text = read.report(result)
+        self.assertIn("the twelve, bf16: at least 1.3 times PyTorch with one CUDA graph, geometric mean: 2.00 of 12", text)
+        self.assertIn("narrow-d4, bf16: at least 3 times PyTorch with one CUDA graph: 3.50", text)
+        self.assertIn("409600 tokens/s", text)
+        self.assertIn("| copy | 2900 | 2848 | GB/s |", text)
+        self.assertIn("| gpt2-124m | bf16 | bias apart | 20.000 | 25.000 | 1.25 |", text)
+        guess = predict.predict()["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
+        self.assertIn(f"| gpt2-124m | bf16 | {guess:.2f} | 20.000 |  |  | {20 / guess:.2f} |  |", text)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import re
 import sys
 
 import predict
+import read
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/performance.md"
@@ -31,24 +32,7 @@ def measured(rows):
     path = HERE / "measured.json"
     if not path.exists():
         return "*Never measured: no GPU was at hand. `tests/gpu/run-all.sh` fills this table.*"
-    run = json.loads(path.read_text())
-    gpu = run["machine"]["gpu"]
-    card = next((c for c in predict.CARDS if c.split()[0] in gpu), None)
-    found = {}
-    for row in run["workloads"]:
-        if "ms_median" in row:
-            column = "headroom" if row["who"] == "headroom" else row["mode"]
-            found.setdefault((row["workload"], row["dtype"]), {})[column] = row["ms_median"]
-    out = [f"On {gpu}, milliseconds per step (median):", "",
-           "| workload | dtype | predicted | headroom | PyTorch eager | PyTorch, CUDA graphs | better of PyTorch / headroom |",
-           "|---|---|---|---|---|---|---|"]
-    for (name, dtype), by in found.items():
-        peers = [by[mode] for mode in ("eager", "graphs") if mode in by]
-        ratio = f"{min(peers) / by['headroom']:.2f}" if peers and "headroom" in by else ""
-        guess = f"{rows[name]['milliseconds'][card][dtype]:.2f}" if card and name in rows else ""
-        cells = [f"{by[m]:.3f}" if m in by else "" for m in ("headroom", "eager", "graphs")]
-        out.append(f"| {name} | {dtype} | {guess} | " + " | ".join(cells) + f" | {ratio} |")
-    return "\n".join(out)
+    return read.measured(json.loads(path.read_text()), rows)
 
 
 def main():

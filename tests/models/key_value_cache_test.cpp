@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "engine/rng.h"
+#include "models/costs.h"
 #include "models/model_cache.h"
+#include "models/transformer.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -132,6 +134,40 @@ TEST_CASE("an attention state refuses what does not fit", "[models]") {
   CHECK_THAT(message({2, 1, 4, 5}, {2, 1, 4, 5}), contains("(2, 1, 4, 5)") && contains("(2, 3, 4, 6)"));
   CHECK_THAT(message({2, 1, 4, 5}, {2, 1, 4, 6}, DType::f64), contains("f64"));
   CHECK(state.length() == 3);
+}
+
+TEST_CASE("a model that decodes with a cache in fewer bits sees the keys and values that it rounds", "[models]") {
+  TransformerConfig config;
+  config.groups = {{.heads = 4, .qk_dim = 32, .v_dim = 64, .kv_heads = 2}};
+  config.width = 32, config.layers = 2, config.vocab = config.output_dim = 11;
+  config.positions = Positions::rope;
+  config.causal = true;
+  engine::Rng rng(3);
+  const Transformer model(config, rng);
+  const Tensor ids = Tensor::from({1, 9}, std::vector<int64_t>{1, 5, 2, 7, 10, 3, 3, 0, 6});
+  const autograd::NoGrad no_grad;
+  const std::vector<double> exact = model.forward(ids).value().to_vector<double>();
+  for (const engine::BlockFormat format : engine::packed_formats) {
+    INFO(engine::traits_of(format).name);
+    const std::vector<double> wanted = model.forward(ids, {.rounded_cache = format}).value().to_vector<double>();
+    CHECK(wanted != exact);
+    ModelCache state(config, true, format);
+    std::vector<double> got = model.decode(ids.slice(1, 0, 4), state).to_vector<double>();
+    for (int64_t t = 4; t < 9; ++t) {
+      const std::vector<double> next = model.decode(ids.slice(1, t, t + 1), state).to_vector<double>();
+      got.insert(got.end(), next.begin(), next.end());
+    }
+    REQUIRE(got.size() == wanted.size());
+    // Sums of the same numbers in another order.
+    for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).margin(1e-4));
+    const int64_t row = engine::packed_bytes(format, 32) + engine::packed_bytes(format, 64);
+    CHECK(cache_bytes(config, format) == 2 * 2 * row);
+    CHECK(state.layer(0)[0].keys().dim(3) + state.layer(0)[0].values().dim(3) == row);
+  }
+  CHECK(cache_bytes(config) == 2 * 2 * 4 * 96);
+  config.groups[0].qk_dim = 24;
+  CHECK(error_of([&] { ModelCache(config, true, engine::BlockFormat::q8_0); }) ==
+        "pack rows: rows of 24 are no whole blocks of 32 numbers of q8_0");
 }
 
 }  // namespace headroom::models

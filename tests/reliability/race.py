@@ -1,13 +1,14 @@
-"""race.py PROGRAM [--kills N] [--stops N] [--stop-seconds S] [--seed N]: whatever is killed or stopped, and whenever, a
-study ends with the metrics and the weights of a run that nobody disturbed.
+"""race.py PROGRAM [--kills N] [--stops N] [--stop-seconds S] [--seed N] [--shared] [--workers N]: whatever is killed or
+stopped, and whenever, a study ends with the metrics and the weights of a run that nobody disturbed.
 
-In each arena, a fresh folder, two `run` of a study in rounds with kept weights race with `report`, `doctor`, `status`,
-`export`, `serve`, with `rm` of another study's run beside it, and with `import` of half of the study's own trials, as
-an undisturbed run exported them: so an import brings what the study is to find anyway, but without weights. All are
-killed at random instants, each of the runs up to forty times. In an arena of a stop a run is stopped for longer than
-its lease, others take over and go on, some of them killed, and then it continues. In the end one run is let finish, and
-everything is compared. What is not killed must succeed, or fail for a reason that the race itself gives it. The last
-line is "N passed, N failed, 0 skipped"."""
+In each arena, a fresh folder, two `run` (--workers) of one of five studies in rounds with kept weights race with
+`report`, `doctor`, `status`, `export`, `serve`, with `rm` of another study's run next to it, and with `import` of half
+of the study's own trials, as an undisturbed run exported them: so an import brings what the study is to find anyway,
+but without weights. All are killed at random instants, the runs up to eighty times. In an arena of a stop a run is
+stopped for longer than its lease, others take over and go on, some of them killed, and then it continues. In the end
+one run is let finish, and everything is compared. With --shared the folder is one of shards and claims. What is not
+killed must succeed, or fail for a reason that the race itself gives it. The last line is "N passed, N failed, 0
+skipped"."""
 import argparse
 import collections
 import gzip
@@ -65,6 +66,20 @@ at = 2
 than = { at = 1 }
 """
 
+# The studies that are raced in turn: what each changes in this one.
+STUDIES = [[], [('positions = "sinusoidal"', 'positions = "learned"'), ("dropout = 0.1", "")],
+           [('kind = "adamw", lr = 1e-3, beta2 = 0.99', 'kind = "sgd", lr = 1e-3, momentum = 0.9')],
+           [("layers = 1", "layers = 2"), ("width = 8", "width = 12")],
+           [("n = 2", "n = 3"), ("batch = 4", "batch = 3")]]
+
+
+def study(number, name="race"):
+    text = STUDY % name
+    for old, new in STUDIES[number % len(STUDIES)]:
+        text = text.replace(old, new, 1)
+    return text
+
+
 # What the race itself may make a command say.
 EXPECTED = {
     "rm": ["has no such run", "there is no run store", "is training it", "a process uses its store"],
@@ -80,9 +95,11 @@ EXPECTED = {
 class Race:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
+        self.run_words = ["run", "study.toml", "--quiet"] + (["--shared"] if options.shared else [])
         self.lock = threading.Lock()
         self.kills = self.stops = self.passed = self.failed = self.arenas = 0
         self.killed = collections.Counter()
+        self.models, self.model_lock = {}, threading.Lock()
         self.locked = 0
 
     def check(self, is_right, what):
@@ -109,6 +126,13 @@ class Race:
                 self.killed[kind] += 1
         return was_running
 
+    def model(self, number):
+        """Metrics and weights of a study's undisturbed run."""
+        with self.model_lock:
+            if number not in self.models:
+                self.models[number] = make_model(self, number)
+            return self.models[number]
+
     def is_enough(self):
         return self.kills >= self.options.kills
 
@@ -122,7 +146,8 @@ class Race:
                 self.locked += 1
             return self.options.stop_seconds >= 60
         if not any(text in err for text in EXPECTED.get(kind, [])):
-            self.check(False, f"{folder.name}: {kind}: status {process.returncode}: {err[:300]}")
+            out = (folder / (name + ".out")).read_text()
+            self.check(False, f"{folder.name}: {kind}: status {process.returncode}: {out[-300:]}{err[:300]}")
         return False
 
 
@@ -133,14 +158,14 @@ def metrics_of(race, folder):
 
 def weights_of(folder):
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in sorted((folder / "runs/race/own/weights").iterdir())}
+            for file in sorted((folder / "runs/race/own/weights").glob("*.safetensors"))}
 
 
-def make_model(race):
-    """The undisturbed run, and an export of half of its trials."""
-    folder = race.folder / "undisturbed"
+def make_model(race, number):
+    """The undisturbed run of a study, and an export of half of its trials."""
+    folder = race.folder / f"undisturbed-{number}"
     folder.mkdir()
-    (folder / "study.toml").write_text(STUDY % "race")
+    (folder / "study.toml").write_text(study(number))
     start = time.time()
     for words in (["run", "study.toml", "--quiet"], ["export", "trials", "race", "--to", "trials"]):
         subprocess.run([race.options.program] + words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
@@ -153,7 +178,8 @@ def make_model(race):
         file.write(b"\n".join([json.dumps(head).encode()] + half) + b"\n")
     weights = weights_of(folder)
     seconds = time.time() - start
-    print(f"undisturbed: {len(trials)} trials, {len(weights)} files of weights, {seconds:.1f} s", flush=True)
+    print(f"study {number + 1}, undisturbed: {len(trials)} trials, {len(weights)} files of weights, {seconds:.1f} s",
+          flush=True)
     return metrics_of(race, folder), weights
 
 
@@ -163,11 +189,12 @@ class Arena:
         self.random = random.Random(race.options.seed * 100003 + number)
         self.folder = race.folder / f"arena-{number}"
         self.folder.mkdir()
-        (self.folder / "study.toml").write_text(STUDY % "race")
-        (self.folder / "other.toml").write_text((STUDY % "other").replace("steps = 150", "steps = 20"))
-        shutil.copy(race.folder / "undisturbed/half.jsonl.gz", self.folder)
+        self.metrics, self.weights = race.model(number % len(STUDIES))
+        (self.folder / "study.toml").write_text(study(number))
+        (self.folder / "other.toml").write_text(study(number, "other").replace("steps = 150", "steps = 20"))
+        shutil.copy(race.folder / f"undisturbed-{number % len(STUDIES)}/half.jsonl.gz", self.folder)
         self.is_over = threading.Event()
-        self.kills_left = 40
+        self.kills_left = 80
 
     def sometimes(self, most):
         """Seconds until the next blow; short ones are as frequent as long ones."""
@@ -189,11 +216,11 @@ class Arena:
         finished = 0
         while finished < 2 and self.kills_left > 0 and not self.race.is_enough():
             self.kills_left -= 1
-            finished += not self.run_until_killed(slot, "run", ["run", "study.toml", "--quiet"], 3)
+            finished += not self.run_until_killed(slot, "run", self.race.run_words, 3)
 
     def bystander(self):
         commands = [
-            ("other", ["run", "other.toml", "--quiet"], 1), ("rm", ["rm", "other", "--yes"], 0.2),
+            ("other", ["run", "other.toml"] + self.race.run_words[2:], 1), ("rm", ["rm", "other", "--yes"], 0.2),
             ("import", ["import", "half.jsonl.gz"], 0.2), ("report", ["report", "study.toml"], 0.5),
             ("doctor", ["doctor", "runs"], 0.3), ("status", ["status"], 0.1),
             ("export", ["export", "csv", "race", "--metrics-only"], 0.2), ("serve", ["serve", "--port", "0"], 0.5)]
@@ -204,14 +231,14 @@ class Arena:
             time.sleep(0.05)
 
     def stopped_trainer(self):
-        process = self.race.begin(self.folder, ["run", "study.toml", "--quiet"], "stopped")
+        process = self.race.begin(self.folder, self.race.run_words, "stopped")
         time.sleep(0.05 + self.sometimes(2))
         if process.poll() is None:
             process.send_signal(signal.SIGSTOP)
             # Later ones come to trials that the stopped one had, and so wait for the end of its lease.
             until = time.time() + self.race.options.stop_seconds
             while time.time() < until:
-                heir = self.race.begin(self.folder, ["run", "study.toml", "--quiet"], "heir")
+                heir = self.race.begin(self.folder, self.race.run_words, "heir")
                 is_left_alone = self.number % 2 == 0
                 try:
                     heir.wait(timeout=max(0.1, until - time.time()) if is_left_alone else 0.1 + self.sometimes(20))
@@ -230,19 +257,20 @@ class Arena:
         if process.returncode >= 0:
             self.race.judge(self.folder, "run", "stopped", process)
 
-    def finish(self, metrics, weights):
+    def finish(self):
         race, name = self.race, self.folder.name
-        for words in (["run", "study.toml", "--quiet"], ["doctor", "runs/race"]):
+        for words in (race.run_words, ["doctor", "runs/race"]):
             done = subprocess.run([race.options.program] + words, cwd=self.folder, capture_output=True, text=True)
             race.check(done.returncode == 0, f"{name}: {words[0]}: {done.stdout[-300:]}{done.stderr[-300:]}")
-        race.check(metrics_of(race, self.folder) == metrics, f"{name}: other metrics")
-        race.check(weights_of(self.folder) == weights, f"{name}: other weights: {weights_of(self.folder)}")
+        race.check(metrics_of(race, self.folder) == self.metrics, f"{name}: other metrics")
+        race.check(weights_of(self.folder) == self.weights, f"{name}: other weights: {weights_of(self.folder)}")
         race.check(not (self.folder / "runs/race/own/checkpoints").exists(), f"{name}: checkpoints are left")
         if race.failed == 0:
             shutil.rmtree(self.folder)
 
-    def play(self, metrics, weights):
-        targets = [self.stopped_trainer] if self.stops else [lambda: self.trainer(1), lambda: self.trainer(2)]
+    def play(self):
+        workers = [lambda slot=slot: self.trainer(slot) for slot in range(self.race.options.workers)]
+        targets = [self.stopped_trainer] if self.stops else workers
         threads = [threading.Thread(target=target) for target in targets]
         bystander = threading.Thread(target=self.bystander)
         for thread in threads + ([] if self.stops else [bystander]):
@@ -252,7 +280,7 @@ class Arena:
         self.is_over.set()
         if not self.stops:
             bystander.join()
-        self.finish(metrics, weights)
+        self.finish()
 
 
 def main():
@@ -262,13 +290,14 @@ def main():
     parser.add_argument("--stops", type=int, default=0)
     parser.add_argument("--stop-seconds", type=float, default=90)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shared", action="store_true")
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", help="kept there when something fails")
     options = parser.parse_args()
     options.program = str(pathlib.Path(options.program).resolve())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="headroom-race-", dir=options.folder))
     print(f"seed {options.seed}, {options.kills} kills, {options.stops} stops of {options.stop_seconds:.0f} s", folder)
     race = Race(options, folder)
-    model = make_model(race)
     stops_left = list(range(options.stops))
 
     def next_number():
@@ -278,7 +307,7 @@ def main():
 
     def kill_arenas():
         while not race.is_enough():
-            Arena(race, next_number(), stops=False).play(*model)
+            Arena(race, next_number(), stops=False).play()
             print(f"{race.kills} kills, {race.stops} stops, {race.passed} passed, {race.failed} failed", flush=True)
 
     def stop_arenas():
@@ -287,7 +316,7 @@ def main():
                 if not stops_left:
                     return
                 stops_left.pop()
-            Arena(race, next_number(), stops=True).play(*model)
+            Arena(race, next_number(), stops=True).play()
 
     # Stopped processes cost nothing: many at once, next to one arena of kills.
     threads = [threading.Thread(target=kill_arenas)]

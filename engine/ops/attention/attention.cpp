@@ -46,7 +46,7 @@ Op<AttentionCall> attention_op{
       .run = attention_few,
       .levels = kernel::attention_chunk_part.levels(),
       .takes_strided = true,
-      .supports = few_queries},
+      .supports = [](const AttentionCall& call) { return few_queries(call.problem); }},
      {.name = "tiles",
       .dtypes = DType::f32,
       .run = attention_tiled,

@@ -1,6 +1,7 @@
 #include "engine/ops/attention/attention_fast.h"
 
 #include "engine/parallel.h"
+#include "engine/quantized/dequantize_kernel.h"
 
 namespace headroom::engine {
 namespace {
@@ -92,6 +93,39 @@ AttentionCut::AttentionCut(const AttentionProblem& p)
   tasks = p.batch * p.kv_heads * shares * pieces;
 }
 
+namespace {
+
+/// Few queries: chunks of keys side by side, then joined. `head(b, kv_head)` lays out a head; `fetch` may put its keys
+/// and values [j, end) into `extra` floats of memory.
+void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at, int64_t extra, const auto& fetch) {
+  const int64_t first_key = p.first(0), seen = p.keys - first_key, rows = p.group() * p.queries;
+  const int64_t chunks = (seen + attention_chunk - 1) / attention_chunk;
+  const int64_t part = kernel::attention_part(head_at(0, 0));
+  const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
+  float* const first_part = parts.mutable_data<float>();
+  parallel_ranges(p.batch * p.kv_heads * chunks, attention_tasks_at_once(p, rows, std::min(seen, attention_chunk)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t task = begin; task < end; ++task) {
+                      const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
+                      const int64_t j = first_key + task % chunks * attention_chunk;
+                      const int64_t last = std::min(j + attention_chunk, p.keys);
+                      AttentionHead head = head_at(b, kv_head);
+                      float* const memory = attention_memory(kernel::attention_chunk_scratch(head) + extra);
+                      fetch(head, b, kv_head, j, last, memory);
+                      kernel::attention_chunk_part(head, j, last, first_part + task * part, memory + extra);
+                    }
+                  });
+  parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
+      const HeadRows to(p, out, b, kv_head);
+      kernel::attention_join(head_at(b, kv_head), first_part + task * chunks * part, chunks, to.y, to.lse);
+    }
+  });
+}
+
+}  // namespace
+
 void attention_tiled(AttentionCall& c) {
   lay_out(c);
   const AttentionProblem& p = c.problem;
@@ -109,38 +143,43 @@ void attention_tiled(AttentionCall& c) {
                   });
 }
 
-bool few_queries(const AttentionCall& call) {
-  const AttentionProblem& p = call.problem;
+bool few_queries(const AttentionProblem& p) {
   return p.queries <= kernel::attention_few_queries() && p.keys > p.queries && p.dropout == 0;
 }
 
 void attention_few(AttentionCall& c) {
   lay_out(c);
   const AttentionProblem& p = c.problem;
-  const int64_t first_key = p.first(0), seen = p.keys - first_key, rows = p.group() * p.queries;
-  const int64_t chunks = (seen + attention_chunk - 1) / attention_chunk;
-  const int64_t part = kernel::attention_part(head_of(p, c.q, c.k, c.v, c.slopes, 0, 0));
-  const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
-  float* const first_part = parts.mutable_data<float>();
-  parallel_ranges(p.batch * p.kv_heads * chunks, attention_tasks_at_once(p, rows, std::min(seen, attention_chunk)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t task = begin; task < end; ++task) {
-                      const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
-                      const int64_t j = first_key + task % chunks * attention_chunk;
-                      const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
-                      kernel::attention_chunk_part(head, j, std::min(j + attention_chunk, p.keys),
-                                                   first_part + task * part,
-                                                   attention_memory(kernel::attention_chunk_scratch(head)));
-                    }
-                  });
-  parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
-      const HeadRows to(p, c.out, b, kv_head);
-      kernel::attention_join(head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head), first_part + task * chunks * part, chunks,
-                             to.y, to.lse);
-    }
-  });
+  few_of(
+      p, c.out, [&](int64_t b, int64_t kv_head) { return head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head); }, 0,
+      [](AttentionHead&, int64_t, int64_t, int64_t, int64_t, float*) {});
+}
+
+void packed_attention_few(PackedAttentionCall& c) {
+  c.q = with_whole_rows(c.q);
+  if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
+  const AttentionProblem& p = c.problem;
+  const auto rows_to = [](const PackedRows& rows, int64_t b, int64_t kv_head, int64_t j, int64_t end, float* to) {
+    const auto& strides = rows.bytes.strides();
+    const uint8_t* from = rows.bytes.data<uint8_t>() + b * strides[0] + j * strides[1] + kv_head * strides[2];
+    const int64_t blocks = rows.dim / traits_of(rows.format).elements;
+    for (; j < end; ++j, from += strides[1], to += rows.dim) kernel::dequantize_blocks(rows.format, from, blocks, to);
+  };
+  // Only sizes and the queries: no task reads keys or values before it has unpacked them.
+  few_of(
+      p, c.out,
+      [&](int64_t b, int64_t kv_head) {
+        AttentionHead head = head_of(p, c.q, c.q, c.q, c.slopes, b, kv_head);
+        head.k = head.v = nullptr, head.k_stride = p.qk_dim, head.v_stride = p.v_dim;
+        return head;
+      },
+      attention_chunk * (p.qk_dim + p.v_dim),
+      [&](AttentionHead& head, int64_t b, int64_t kv_head, int64_t j, int64_t end, float* memory) {
+        float* const values = memory + attention_chunk * p.qk_dim;
+        rows_to(c.k, b, kv_head, j, end, memory);
+        rows_to(c.v, b, kv_head, j, end, values);
+        head.k = memory, head.v = values, head.first_row = j;
+      });
 }
 
 void attention_grad_tiled(AttentionGradCall& c) {

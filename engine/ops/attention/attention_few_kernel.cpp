@@ -115,7 +115,7 @@ static void lay_out_queries(const AttentionHead& head, const FewLayout& layout, 
 /// scores[r][j] = q_r·k_j for the n keys from `begin` on.
 static void multiply_keys(const AttentionHead& head, const FewLayout& layout, int64_t begin, int64_t n,
                           const ChunkScratch& s) {
-  const float* k = head.k + begin * head.k_stride;
+  const float* k = head.k + (begin - head.first_row) * head.k_stride;
   if (head.qk_dim < lanes) {
     transpose_to(k, head.k_stride, n, head.qk_dim, 1, s.k, attention_chunk);
     for (int64_t j = 0; j < n; j += 2 * lanes)
@@ -165,7 +165,7 @@ static float exponentials(const AttentionHead& head, int64_t r, int64_t begin, i
 /// y[r] = Σ_j p[r][j]·v_j.
 static void multiply_values(const AttentionHead& head, const FewLayout& layout, int64_t begin, int64_t n,
                             const ChunkScratch& s, float* y) {
-  const float* v = head.v + begin * head.v_stride;
+  const float* v = head.v + (begin - head.first_row) * head.v_stride;
   int64_t stride = head.v_stride, dim = head.v_dim, w = 0;
   if (dim < lanes) {
     fill_zero(s.v, n * lanes);

@@ -22,6 +22,7 @@ struct AttentionHead {
   float kept_scale;            ///< 1 / (1 - dropout)
   uint64_t seed, first_index;  ///< of the random bits; first_index is element (g = 0, i = 0, j = 0)
   uint32_t stream;
+  int64_t first_row = 0;  ///< the key that k and v begin with
 };
 
 struct AttentionHeadGrad {

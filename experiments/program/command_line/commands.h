@@ -26,6 +26,7 @@ void add_runs_commands(Command app);    ///< compare, tag, note, rm
 void add_serve_command(Command app);
 void add_spectrum_command(Command app);
 void add_status_command(Command app);  ///< with --watch exits 1 when trials are left that nobody trains
+void add_submit_command(Command app);
 void add_tokenize_command(Command app);
 void add_verify_model_command(Command app);  ///< exits 1 when the model computes something else
 

@@ -17,6 +17,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/studies/run/examine.h"
 #include "experiments/studies/run/memory_limit.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/toml/complaints.h"
 #include "experiments/version.h"
 #include "tasks/data/locate.h"
@@ -83,11 +84,17 @@ std::vector<std::filesystem::path> stores_in(const std::string& place) {
   std::vector<fs::path> stores;
   std::error_code error;
   for (fs::recursive_directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry.depth() > 2) entry.disable_recursion_pending();
+    // A hidden folder is one that `rm` is deleting.
+    const bool is_hidden = entry->path().filename().string().starts_with(".");
+    if (is_hidden || entry.depth() > 2) entry.disable_recursion_pending();
     if (entry->path().filename() == "store.sqlite") stores.push_back(entry->path());
+    // A shared folder's store is in name only.
+    if (entry->path().filename() == "shards" && is_shared(entry->path().parent_path()))
+      stores.push_back(entry->path().parent_path() / "store.sqlite");
   }
   require(!stores.empty(), "{}: there is no run store", place);
   std::sort(stores.begin(), stores.end());
+  stores.erase(std::unique(stores.begin(), stores.end()), stores.end());
   return stores;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/output/text.h"
+#include "experiments/output/wrap.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -19,8 +20,8 @@ void compress(CompressArguments& arguments) {
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
   const CompressJob job = job_of(arguments);
   if (!arguments.json)
-    fmt::print("{} as {}: will load in {}\n", arguments.out, arguments.format,
-               models::loaded_by(job.format, arguments.out));
+    fmt::print("{}\n{} as {}: will load in {}\n", wrapped(text_of(savings_of(arguments, job)), 80), arguments.out,
+               arguments.format, models::loaded_by(job.format, arguments.out));
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   const Compression done = [&] {
     ProgressLine line;  // gone before anything is printed

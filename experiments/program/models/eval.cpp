@@ -16,6 +16,7 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "experiments/tools/compress/divergence.h"
+#include "models/costs.h"
 #include "models/write/convert.h"
 #include "tasks/data/locate.h"
 #include "tasks/measure/choice_scores.h"
@@ -103,7 +104,7 @@ int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescr
 
 /// `begin`: the text of the token before each window; "" where the model was trained without one.
 nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin,
-                               double seconds) {
+                               int64_t cache_bytes, double seconds) {
   nlohmann::ordered_json out{{"tokens_scored", p.tokens_scored},
                              {"nll", p.nll},
                              {"ppl", p.ppl},
@@ -113,7 +114,8 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
                              {"bits_per_byte", p.bits_per_byte},
                              {"windows", p.windows},
                              {"protocol", arguments.protocol},
-                             {"context", arguments.context}};
+                             {"context", arguments.context},
+                             {"cache", {{"dtype", arguments.model.cache_dtype}, {"bytes_per_token", cache_bytes}}}};
   if (arguments.protocol == "hf-strided") out["stride"] = arguments.stride;
   if (!begin.empty()) out["begins_with"] = begin;
   if (p.against) {
@@ -124,7 +126,8 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
   return out;
 }
 
-void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin, double seconds) {
+void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin, int64_t cache_bytes,
+           double seconds) {
   fmt::print("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, counted(p.windows, "window"),
              arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "",
@@ -135,6 +138,7 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std
              is_one ? "one window, ± " : fmt::format("± {:.4f} over windows, ", p.stderr_windows), p.stderr_tokens);
   fmt::print("perplexity     {:.5f}{}\n", p.ppl, is_one ? "" : fmt::format("  ± {:.3f}", p.ppl * p.stderr_windows));
   fmt::print("bits per byte  {:.5f}\n", p.bits_per_byte);
+  fmt::print("cache          {} bytes per token in {}\n", cache_bytes, arguments.model.cache_dtype);
   if (p.against) fmt::print("{}", divergence_text(p, arguments.against));
   fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
 }
@@ -180,6 +184,7 @@ void eval(EvalArguments& arguments, bool has_context) {
                                          .context = arguments.context,
                                          .stride = arguments.stride,
                                          .bos = description.text_begin(),
+                                         .cache = arguments.model.cache_format(),
                                          .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
   const std::vector<int32_t> tokens = tokens_of(text, arguments);
@@ -205,8 +210,9 @@ void eval(EvalArguments& arguments, bool has_context) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string begin = options.bos ? tokenizer->token_bytes(*options.bos) : "";
-  if (arguments.json) print_json(json_of(result, arguments, begin, seconds));
-  else print(result, arguments, begin, seconds);
+  const int64_t cache_bytes = models::cache_bytes(description.config, options.cache);
+  if (arguments.json) print_json(json_of(result, arguments, begin, cache_bytes, seconds));
+  else print(result, arguments, begin, cache_bytes, seconds);
 }
 
 }  // namespace
@@ -216,6 +222,7 @@ void add_eval_command(Command app) {
   const auto a = std::make_shared<EvalArguments>();
   add_model_options(command, a->model);
   add_exact_option(command, a->model);
+  add_cache_option(command, a->model);
   command.option("--text FILE", a->text, "a text file, taken as it is").path_by(tasks::named_text);
   command.option("--protocol", a->protocol, "which tokens are scored, with what before them")
       .one_of({"disjoint", "hf-strided", "llamacpp"});

@@ -46,6 +46,20 @@ void add_exact_option(Command command, ModelArguments& arguments) {
       .flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
 }
 
+void add_cache_option(Command command, ModelArguments& arguments) {
+  command.under(how_it_is_run)
+      .option("--cache-dtype", arguments.cache_dtype,
+              "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter")
+      .one_of({"f32", "f16", "bf16", "q8_0"})
+      .show_default();
+}
+
+std::optional<engine::BlockFormat> ModelArguments::cache_format() const {
+  if (cache_dtype == "f32") return std::nullopt;
+  require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", cache_dtype, device);
+  return engine::block_format_named(cache_dtype);
+}
+
 void add_threads_option(Command command, int& threads) {
   command.option("--threads", threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
 }

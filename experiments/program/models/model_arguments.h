@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/parallel.h"
+#include "engine/quantized/block_format.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/arguments.h"
 #include "models/checkpoints/model_files.h"
@@ -25,7 +27,10 @@ struct ModelArguments {
   std::string device = "cpu";
   int thread_count = 0;
   bool exact = false;
+  std::string cache_dtype = "f32";  ///< of commands with add_cache_option()
 
+  /// How --cache-dtype holds keys and values; none for f32. Throws Error on another device than the CPU.
+  std::optional<engine::BlockFormat> cache_format() const;
   /// The model on --device.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
 };
@@ -55,6 +60,8 @@ void add_model_argument(Command command, std::string& path);
 void add_model_options(Command command, ModelArguments& arguments);
 /// --exact, of commands that may round.
 void add_exact_option(Command command, ModelArguments& arguments);
+/// --cache-dtype, of commands that keep keys and values.
+void add_cache_option(Command command, ModelArguments& arguments);
 /// --threads, of which 0 is the default.
 void add_threads_option(Command command, int& threads);
 

@@ -17,7 +17,6 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/tools/probe/probe_page.h"
-#include "models/costs.h"
 #include "models/files/mapped_file.h"
 #include "models/positions.h"
 #include "models/write/convert.h"
@@ -150,8 +149,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     spans = tasks::draw_spans(lengths, arguments.spans, results.tokens, static_cast<uint64_t>(arguments.seed));
   }
   results.name = description.name;
-  results.bits_per_number = 8 * static_cast<double>(models::model_bytes(arguments.model.path)) /
-                            static_cast<double>(models::parameter_count(description.config));
+  results.savings = possible_savings(description.config, models::model_bytes(arguments.model.path));
   results.family = description.family;
   for (const models::HeadGroup& group : models::first_layer(description.config).groups)
     results.kv_heads += group.key_value_heads();

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "experiments/program/serve/run_files.h"
 #include "experiments/studies/run/store.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/toml/document.h"
 #include "models/files/file_size.h"
 
@@ -43,6 +44,14 @@ std::string metric_in(const std::string& config) {
 }  // namespace
 
 RunReader::Stamp RunReader::stamp() const {
+  if (is_shared(run_.folder)) {
+    const fs::path shards = run_.folder / "shards", claims = run_.folder / "claims";
+    uint64_t bytes = 0;
+    std::error_code error;
+    for (fs::directory_iterator entry(shards, error), end; !error && entry != end; entry.increment(error))
+      bytes += bytes_of(entry->path());
+    return {written_at(shards), written_at(claims), written_at(run_.folder), bytes, 0};
+  }
   const fs::path store = run_.store(), log = store.string() + "-wal";
   return {written_at(store), written_at(log), written_at(run_.folder), bytes_of(store), bytes_of(log)};
 }

@@ -60,13 +60,13 @@ std::vector<Study> profiles_that_ran(const std::string& file, const std::string&
 /// The study under the profile that is asked for; where that is its own keys and they have no run, but one other
 /// profile has, under that one. Throws Error where several others have runs.
 Study study_to_report(const std::string& file, const StudyArguments& arguments) {
-  Study study = load_study(file, arguments.profile, arguments.settings);
-  if (arguments.profile != base_profile || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
+  Study study = load_study(file, profile_of(arguments, file), arguments.settings);
+  if (!arguments.profile.empty() || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
   std::vector<Study> run = profiles_that_ran(file, arguments.out);
   if (run.empty()) return study;
   std::vector<std::string> names;
   for (const Study& other : run) names.push_back(other.run);
-  require(run.size() == 1, "{}: {} has not run; --profile picks one that has: {}", study.head.id, base_profile,
+  require(run.size() == 1, "{}: {} has not run; --profile picks one that has: {}", study.head.id, study.profile,
           fmt::join(names, ", "));
   return std::move(run[0]);
 }
@@ -127,12 +127,12 @@ void report(const ReportArguments& arguments) {
     const Study study = study_to_report(file, arguments);
     if (gathers) all.push_back(results_of(study, arguments.out));
     const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
-    if (!not_run) page = render_report(study, arguments.out);
+    if (!not_run) page = render_report(study, arguments.out, arguments.is_verbose);
     if (arguments.also.empty()) continue;
     for (const Study& other : profiles_that_ran(file, arguments.out)) {
       if (other.profile != arguments.also || other.run == study.run) continue;
       all.push_back(collect_results(other, arguments.out));
-      page = render_report(other, arguments.out);
+      page = render_report(other, arguments.out, arguments.is_verbose);
     }
   }
   const auto write = [&](const char* what, const std::string& path, const auto& writer) {
@@ -165,7 +165,7 @@ void verify(const ReportArguments& arguments) {
   std::vector<StoredVerdicts> all;
   bool bad = false;
   for (const std::string& file : arguments.files)
-    all.push_back(verdicts_of(load_study(file, arguments.profile, arguments.settings), arguments.out, bad));
+    all.push_back(verdicts_of(load_study(file, profile_of(arguments, file), arguments.settings), arguments.out, bad));
   fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all, output_columns()));
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);
@@ -174,12 +174,14 @@ void verify(const ReportArguments& arguments) {
 
 }  // namespace
 
-std::filesystem::path render_report(const Study& study, const std::string& out) {
+std::filesystem::path render_report(const Study& study, const std::string& out, bool is_verbose) {
   const StudyResults results = collect_results(study, out);
   check_any_finished(results);
   const std::filesystem::path page = write_report(results, study_folder(study, out));
   write_index(out);
-  fmt::print("\n{}report  {}\n", terminal_table(results, look_of(STDOUT_FILENO)), page.string());
+  TerminalLook look = look_of(STDOUT_FILENO);
+  look.is_verbose = is_verbose;
+  fmt::print("\n{}report  {}\n", terminal_table(results, look), page.string());
   return page;
 }
 
@@ -189,6 +191,7 @@ void add_report_commands(Command app) {
   const auto a = std::make_shared<ReportArguments>();
   command.option("STUDY", a->files, "ids or files of studies");
   add_study_options(command, *a);
+  add_verbose_flag(command, a->is_verbose);
   command.flag("--paper", a->paper, "every number of the paper beside ours, as text and as a page");
   command.flag("--open", a->open, "show the report in a browser; the index of all, for several studies");
   command

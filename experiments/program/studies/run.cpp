@@ -18,6 +18,7 @@
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/export/live_events.h"
@@ -43,7 +44,7 @@ Study without_finished(const Study& study, const std::filesystem::path& out) {
   Study left = study;
   left.later.clear();
   const std::filesystem::path path = study_folder(study, out) / "store.sqlite";
-  if (!std::filesystem::exists(path)) return left;
+  if (!RunStore::exists(path)) return left;
   const RunStore store(path, RunStore::Access::read);
   find_known_heads(left, store);
   const auto known = store.known();
@@ -65,8 +66,10 @@ double sequences_of(const Study& study) {
 /// Seconds that the trials which a study still lacks would take, from a few steps of three kinds of them; nothing where
 /// counts alone say that it is less than ten minutes, where only formulas are left, or once `options.stop` was raised.
 std::optional<double> estimate_run(const Study& study, const RunOptions& options) {
-  const Study left = without_finished(study, options.out);
+  Study left = without_finished(study, options.out);
   WorkPool pool(options.data);
+  const LeftOut left_out = without_model(distinct_trials(study), pool);
+  std::erase_if(left.trials, [&](const PlannedTrial& trial) { return left_out.trials.contains(trial.id); });
   double flops = 0;
   for (const PlannedTrial* trial : distinct_trials(left))
     flops += training_flops(trial->config, pool.get(trial->config));
@@ -133,7 +136,7 @@ void run(RunArguments& arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   arguments.options.stop = &stop_on_signals();
   if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
-  Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  Study study = load_study(arguments.file, profile_of(arguments, arguments.file), arguments.settings);
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
     for (auto* trials : {&study.trials, &study.later})
@@ -162,6 +165,11 @@ void run(RunArguments& arguments) {
     events.emplace(arguments.tensorboard, study.head.id, study.run);
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
   }
+  std::optional<LearningWatch> learning;
+  if (!arguments.is_quiet) {
+    learning.emplace(study, arguments.out);
+    options.watch = learning->around(options.watch);
+  }
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);
     write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
@@ -171,7 +179,7 @@ void run(RunArguments& arguments) {
     throw Exit{interrupted};
   }
   if (!arguments.is_json) {
-    render_report(study, arguments.out);
+    render_report(study, arguments.out, arguments.is_verbose);
     return;
   }
   const StudyResults results = collect_results(study, arguments.out);
@@ -195,7 +203,11 @@ void add_run_command(Command app) {
                                      "folder of event files that grow while trials train: tensorboard --logdir FOLDER");
   command.flag("--dry-run", a->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
   command.flag("--yes", a->is_sure, "start also what takes more than an hour, at a terminal");
+  command.flag("--shared", a->options.is_shared,
+               "keep trials in files that several hosts may write to, as is done by itself where --out is on NFS or "
+               "the like");
   add_data_option(command, a->data);
+  add_verbose_flag(command, a->is_verbose);
   const Option quiet = command.flag("--quiet", a->is_quiet, "no progress");
   command.flag("--json", a->is_json, "one event per line on standard output, in place of the table").excludes(quiet);
   command.action([a, live] {

@@ -24,6 +24,7 @@
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/run_state.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/run/stored_runs.h"
 #include "experiments/studies/toml/complaints.h"
 
@@ -70,6 +71,16 @@ std::string lease_line(const Lease& lease) {
       is_alive(lease) ? fmt::format("seen {:.0f} s ago", silence) : "gone: the next run goes on from here");
 }
 
+/// Processes that train now, by host; "" for a lease whose owner is not known.
+std::map<std::string, int64_t> workers_by_host(const RunStatus& status) {
+  std::map<std::string, std::set<std::string>> names;
+  for (const Lease& lease : status.leases)
+    if (is_alive(lease)) names[lease.owner.machine.substr(0, lease.owner.machine.find(' '))].insert(lease.owner.name);
+  std::map<std::string, int64_t> workers;
+  for (const auto& [host, owners] : names) workers[host] = std::ssize(owners);
+  return workers;
+}
+
 std::string counts_text(const RunState& s) {
   return fmt::format("{} of {} trials finished, {} failed, {} running, {} to do{}", s.finished, s.planned(), s.failed,
                      s.running, s.to_do(), s.round == 1 ? "" : fmt::format(", round {}", s.round));
@@ -97,6 +108,11 @@ std::string status_details(const RunStatus& status) {
     text += fmt::format("  note of {}: {}{}\n", note.at.substr(0, 10), words.substr(0, words.find('\n')),
                         words.find('\n') == std::string::npos ? "" : " …");
   }
+  if (const auto workers = workers_by_host(status); is_shared(status.run.folder) && !workers.empty()) {
+    std::vector<std::string> hosts;
+    for (const auto& [host, count] : workers) hosts.push_back(fmt::format("{} on {}", count, clean(host)));
+    text += fmt::format("  workers: {}\n", fmt::join(hosts, ", "));
+  }
   for (const Lease& lease : status.leases) text += lease_line(lease);
   return text;
 }
@@ -123,7 +139,8 @@ nlohmann::json status_json(const RunStatus& status) {
                          {"round", s.round},
                          {"tags", s.tags},
                          {"notes", notes},
-                         {"leases", leases}};
+                         {"leases", leases},
+                         {"workers", workers_by_host(status)}};
   if (s.seconds_left) json["seconds_left"] = *s.seconds_left;
   return json;
 }

@@ -1,12 +1,31 @@
 #include "experiments/program/studies/study_arguments.h"
 
+#include <algorithm>
+
+#include "experiments/studies/config/shipped_files.h"
+
 namespace headroom::experiments {
 
+std::string profile_of(const StudyArguments& arguments, const std::string& study) {
+  if (!arguments.profile.empty()) return arguments.profile;
+  const std::filesystem::path file = study_file(study);
+  if (file == study) return base_profile;
+  const std::vector<Study> profiles = load_profiles(file.string());
+  const bool has_quick =
+      std::any_of(profiles.begin(), profiles.end(), [](const Study& s) { return s.profile == "quick"; });
+  return has_quick ? "quick" : base_profile;
+}
+
 void add_study_options(Command command, StudyArguments& arguments) {
-  command.option("--profile", arguments.profile, "the file's profile; \"paper\" is its own keys");
+  command.option("--profile NAME", arguments.profile,
+                 "the file's profile; \"paper\" is its own keys (default: quick of a study's id, else paper)");
   add_out_option(command, arguments.out);
   command.option("--set KEY=VALUE", arguments.settings, "key=value in TOML, in place of the file's; may be repeated")
       .one_value_each();
+}
+
+void add_verbose_flag(Command command, bool& is_verbose) {
+  command.flag("--verbose", is_verbose, "verdicts with their p-values");
 }
 
 void add_data_option(Command command, std::string& data) {

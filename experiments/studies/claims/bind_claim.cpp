@@ -105,7 +105,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   for (const ClaimKind* kind : claim_kinds()) kinds.emplace_back(kind->name);
   const std::string name = in.word("kind", std::nullopt, kinds, "how it is judged");
   const bool is_known = in.problems().size() == problems;
-  claim.id = in.text("id", "", "what `excludes` of another claim calls it");
+  claim.id = in.text("id", "", "what `excludes` of another claim and study.answer call it");
   claim.excludes = in.texts("excludes", "ids of claims above that cannot hold where this one holds");
   claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
   claim.metric =

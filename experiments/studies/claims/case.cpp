@@ -167,6 +167,12 @@ ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Po
 
 std::string Case::at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }
 
+std::string Case::label(const Point& p) const {
+  const bool is_count = axis.ends_with("s") && !axis.ends_with("ss");
+  if (!is_count) return fmt::format("{} {}", axis, exact(p.x));
+  return fmt::format("{} {}", exact(p.x), p.x == 1 ? axis.substr(0, axis.size() - 1) : axis);
+}
+
 Curve curve_in_range(const StudyResults& results, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim) {
   Curve all = curve(results, series, metric);

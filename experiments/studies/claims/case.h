@@ -66,6 +66,8 @@ struct Case {
 
   /// "heads = 4".
   std::string at(const Point& p) const;
+  /// The same, shorter: "4 heads", "1 head", "width 64".
+  std::string label(const Point& p) const;
   /// "error", or the metric's name where larger is better.
   std::string noun() const { return curve.larger_is_better ? curve.metric : "error"; }
 };

@@ -36,6 +36,12 @@ struct ClaimConfig {
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real
 };
 
+/// What a study's author says of its claims in a sentence, and which verdicts that supposes.
+struct StudyAnswer {
+  std::string words;                      ///< "" for none
+  std::vector<std::string> holds, fails;  ///< ids of claims
+};
+
 /// Whose it is: our own where it has no words.
 ClaimSource source(const ClaimConfig& claim);
 
@@ -45,7 +51,7 @@ const char* name(ClaimSource source);
 /// The claim in words: its own, or its name where the study says none.
 std::string in_words(const ClaimConfig& claim);
 
-/// What the claim is called in a list: `argmin_in [32]`, `interior_optimum · D 256`.
+/// What the claim is called in a list: `optimum_at [32]`, `interior_optimum · D 256`.
 std::string claim_name(const ClaimConfig& claim);
 
 }  // namespace headroom::experiments

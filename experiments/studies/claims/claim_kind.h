@@ -78,6 +78,9 @@ struct ClaimKind : ClaimKindTraits {
   virtual std::string details(const ClaimKeys&) const { return ""; }
   /// What it says of a curve whose points all have values; none where measure() counts and nothing is tested.
   virtual std::optional<Hypothesis> hypothesis(const Case& c) const = 0;
+  /// Between which limits one of its verdict's intervals lies where the claim holds, by the interval's name; none for
+  /// one that no single limit decides.
+  virtual Limits limits(const ClaimKeys& keys, const std::string& interval, bool larger_is_better) const;
   /// Fills the verdict's numbers (without "seeds") and words. Returns why there is nothing to judge; "" where there is.
   virtual std::string measure(const Case& c, Verdict& verdict) const = 0;
 };

@@ -121,6 +121,7 @@ void note_training(const Case& c, Verdict& verdict) {
 void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
+  verdict.open = because;
   verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison(), because);
 }
 
@@ -148,19 +149,25 @@ double next_step(const std::vector<double>& adjusted, double significance) {
   return significance / static_cast<double>(std::max<int64_t>(1, std::ssize(adjusted) - rejected));
 }
 
+/// What would decide a claim that its p-values leave undecided, or why nothing would.
+std::string what_would_decide(const Verdict& v, const Hypothesis& hypothesis) {
+  if (hypothesis.seeds().value_or(2) < 2) return "fewer than two seeds in common decide nothing";
+  if (hypothesis.has_no_spread())
+    return "it has the same value at every seed, and without a spread there is no test. Values that are computed, not "
+           "sampled, are compared as they are with deterministic = true";
+  return v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
+                        : "1,000 seeds of this spread would not decide";
+}
+
 std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t family) {
   const std::string holm = family > 1 ? fmt::format(", by Holm over {} claims", family) : "";
   if (v.status == VerdictStatus::pass) return fmt::format("That holds (p = {}{}).", probability(v.p), holm);
   if (v.status == VerdictStatus::fail)
     return fmt::format("It does not hold (p = {}{}).", probability(v.p_against), holm);
-  if (hypothesis.seeds().value_or(2) < 2) return "Fewer than two seeds in common decide nothing.";
-  if (hypothesis.has_no_spread())
-    return "Undecided: it has the same value at every seed, and without a spread there is no test. Values that are "
-           "computed, not sampled, are compared as they are with deterministic = true.";
+  if (hypothesis.seeds().value_or(2) < 2) return capitalized(v.open) + ".";
+  if (hypothesis.has_no_spread()) return "Undecided: " + v.open + ".";
   return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against),
-                     holm,
-                     v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
-                                    : "1,000 seeds of this spread would not decide");
+                     holm, v.open);
 }
 
 /// Where two claims that exclude each other would both pass, neither does.
@@ -227,6 +234,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     if (v.status == VerdictStatus::undecided)
       v.seeds_needed =
           seeds_to_decide(hypothesis, next_step(adjusted, significance), next_step(adjusted_against, significance));
+    if (v.status == VerdictStatus::undecided) v.open = what_would_decide(v, hypothesis);
     if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
     else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
     if (v.status == VerdictStatus::undecided && !hypothesis.has_no_spread())

@@ -48,7 +48,10 @@ struct Verdict {
   std::string found;     ///< what was measured, as a clause: "at heads = 1 the error is 3.1× that at heads = 8"
   std::string claimed;   ///< what the claim says of that: "at least 1.1 times as bad"; "" where `found` says it
   std::string sentence;  ///< the verdict in plain words: comparison() and what it decides
-  std::string why;       ///< the claim's, its numbers filled in; shown where it fails
+  /// The numbers, each with what it belongs to, and what the claim needs: "1 head 4.17× [2.68, 6.48]", "needs ≥ 1.1×".
+  std::vector<std::string> brief;
+  std::string open;                ///< of an undecided one: what would decide it, or why more seeds would not
+  std::string why;                 ///< the claim's, its numbers filled in; shown where it fails
   std::vector<std::string> notes;  ///< what weakens it: failed seeds, choices at the edge of their grid
 
   /// What was measured and claimed, in sentences; "" when not run.

@@ -37,6 +37,7 @@ void check_model(const Value& root, const models::TransformerConfig& model, Comp
 /// [study], [report] and the [[claim]]s.
 struct StudyInfo {
   std::string id, title, paper, question, guide;
+  StudyAnswer answer;
   std::vector<std::string> deviations;  ///< from what the paper did, beside what a profile makes smaller
   ReportConfig report;                  ///< without overlays: each series has its own
   std::vector<ClaimConfig> claims;

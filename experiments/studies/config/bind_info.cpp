@@ -12,10 +12,30 @@
 namespace headroom::experiments {
 namespace {
 
+/// The author's answer; whether its claims exist is seen when they have been read.
+void bind_answer(Reader& in, StudyAnswer& answer) {
+  answer.words = in.text("words", std::nullopt, "a sentence, shown where these claims have the verdicts that it names");
+  answer.holds = in.texts("holds", "ids of the claims that it says hold");
+  answer.fails = in.texts("fails", "ids of the claims that it says fail");
+  if (answer.holds.empty() && answer.fails.empty())
+    in.complain("words", "speaks for no claim: `holds` and `fails` name those that it supposes to hold and to fail");
+}
+
+/// A profile without claims, such as one that only shows that a study runs, leaves the answer aside.
+void check_answer(Reader& in, const StudyInfo& head) {
+  for (const auto* ids : {&head.answer.holds, &head.answer.fails})
+    for (const std::string& id : *ids)
+      if (!head.claims.empty() && std::none_of(head.claims.begin(), head.claims.end(),
+                                               [&](const ClaimConfig& claim) { return claim.id == id; }))
+        in.complain("study", fmt::format("answer: no claim of this profile has the id \"{}\"", excerpt(id)));
+}
+
 void bind_study(Reader& in, StudyInfo& head) {
   head.id = in.text("id", std::nullopt, "name of the study's folder under runs/");
   head.title = in.text("title", {head.id, "the id"}, "headline of the report");
   in.set("question", head.question, "the question that it asks, in a sentence");
+  in.optional_table("answer", "what came out, in the author's words: a profile's own, as its verdicts are",
+                    [&](Reader& answer) { bind_answer(answer, head.answer); });
   in.set("guide", head.guide, "heading of the guide's section that shows its claims");
   in.set("paper", head.paper, "what of the paper it repeats");
   head.deviations = in.texts("deviations", "where its set-up is not the paper's, or the paper does not say");
@@ -84,6 +104,7 @@ void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, 
   });
   in.tables("claim", "what is judged",
             [&](Reader& claim) { head.claims.push_back(bind_claim(claim, study, head.claims)); });
+  check_answer(in, head);
 }
 
 StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,

@@ -28,7 +28,7 @@ constexpr const char* named_metrics =
     "sharp_bound tightness l1 log10_ratio log10_gain f32_error bf16_error f64_error f32_limit bf16_limit "
     "mean_square distance tail union_residual jacobian_norm scaled_norm log10_paper log10_sharp log10_spread "
     "log10_gershgorin log10_tightest query_error late_rms late_frobenius map_error logit_error logit_tightness "
-    "least_error pairs_error mixed_error";
+    "least_error pairs_error mixed_error lower_bound median_start worst_start starts_reached gain";
 
 /// What single keys of a study ask for: attention by lag (task.attention_lags), train.steps_to.
 std::vector<std::string> asked_metrics() {

@@ -8,27 +8,12 @@
 
 #include "experiments/studies/export/gzip_lines.h"
 #include "experiments/studies/results.h"
-#include "experiments/studies/run/store.h"
+#include "experiments/studies/run/store/trial_lines.h"
 
 namespace headroom::experiments {
 
 // The trials of a run store as a file that can be kept in a repository: STUDY/PROFILE.jsonl.gz. A line of JSON says
-// what the file is, then comes a line per trial in the order of their ids. A list of numbers is an array, or {"f32":
-// array} where every number is one of f32, which then stand with no more digits than tell them apart there; null is not
-// a number, "inf" and "-inf" are infinite. Reading gives the same bits. docs/running.md lists the keys.
-
-/// Raised when older programs could not read what is written.
-inline constexpr int64_t published_format = 1;
-
-/// What such a file says of its run.
-struct PublishedRun : RunFacts {
-  std::string study, profile;  ///< the folders' names
-  std::string version;         ///< of the program that wrote the file
-  int64_t trials = 0;
-  /// false: only what findings, claims and pages of results are made of. Left out are learning curves, predictions, and
-  /// the parts of test metrics that the study's TOML does not name.
-  bool is_whole = true;
-};
+// what the file is, then comes a line per trial in the order of their ids (run/store/trial_lines.h).
 
 /// Writes one such file.
 class PublishedWriter {

@@ -146,7 +146,7 @@ void put_over(Curve& c, const Curve& over) {
 std::vector<PlotGuide> paper_guides(const StudyResults& r, const std::optional<std::string>& series, const Axis& x) {
   std::map<double, std::vector<std::string>> by_x;
   for (const ClaimConfig& claim : r.claims) {
-    if (claim.kind != &claim_kind("argmin_in") || claim.paper.empty() || claim.keys.among.size() != 1) continue;
+    if (claim.kind != &claim_kind("optimum_at") || claim.paper.empty() || claim.keys.among.size() != 1) continue;
     if (!claim.metric.empty() && claim.metric != r.report.y_metric) continue;
     if (series && !claim.series.empty() && claim.series != *series) continue;
     const double best = claim.keys.among[0];

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -14,6 +16,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/claims/curve.h"
 
 namespace headroom::experiments {
 
@@ -22,10 +25,10 @@ const char* plural(ClaimSource source) {
   return source == ClaimSource::theorem ? "Checks of theorems" : "Our own claims";
 }
 
-std::string tally(const std::vector<Verdict>& verdicts, ClaimSource of) {
+std::string tally(const std::vector<Verdict>& verdicts, std::optional<ClaimSource> of) {
   std::map<VerdictStatus, int> counts;
   for (const Verdict& v : verdicts)
-    if (source(v.claim) == of) ++counts[v.status];
+    if (!of || source(v.claim) == *of) ++counts[v.status];
   std::vector<std::string> parts;
   for (const auto& [status, count] : counts) {
     std::string word = name(status);
@@ -52,8 +55,77 @@ bool is_pilot(const StudyResults& results) {
   return results.profile != "paper" && !is_own && !is_computed;
 }
 
+namespace {
+
+/// What the first claim on the report's own metric says that learning takes.
+std::optional<double> learning_limit(const StudyResults& results) {
+  for (const ClaimConfig& claim : results.claims)
+    if (claim.learned_at && (claim.metric.empty() || claim.metric == results.report.y_metric)) return claim.learned_at;
+  return std::nullopt;
+}
+
+/// How far the best model is from having learned its task, in the metric's own terms.
+std::string how_near(const std::string& metric, double best, std::optional<double> stated,
+                     std::optional<double> floor) {
+  if (!stated && !floor) return fmt::format("the best leaves {} % of the variance", rounded(100 * best));
+  return fmt::format(
+      "the best {} is {}, and learning takes {}", metric, rounded_beside(best, stated ? stated : floor),
+      stated ? exact(*stated) : fmt::format("less than the {} of a table that sees one token alone", exact(*floor)));
+}
+
+/// Whether some task is made in a length that a shorter one would make easier; a text's context is no such length.
+bool has_task_length(const StudyResults& results) {
+  return std::any_of(results.trials.begin(), results.trials.end(), [](const TrialRecord& trial) {
+    if (!trial.data.empty()) return false;
+    const auto config = nlohmann::json::parse(trial.config, nullptr, false);
+    return config.is_object() && config.contains("task") && config["task"].contains("length");
+  });
+}
+
+/// " About 12 seeds would decide 2 of the 3 undecided claims."; "" where more seeds decide nothing.
+std::string seeds_sentence(const std::vector<Verdict>& verdicts) {
+  int64_t undecided = 0, decidable = 0;
+  int seeds = 0;
+  for (const Verdict& v : verdicts) {
+    if (v.status != VerdictStatus::undecided) continue;
+    ++undecided;
+    if (!v.seeds_needed) continue;
+    ++decidable;
+    seeds = std::max(seeds, *v.seeds_needed);
+  }
+  if (decidable == 0) return "";
+  const std::string which = decidable < undecided ? fmt::format("{} of the {} undecided claims", decidable, undecided)
+                            : undecided == 1      ? "the undecided claim"
+                                                  : fmt::format("the {} undecided claims", undecided);
+  return fmt::format(" About {} seeds would decide {}.", seeds, which);
+}
+
+}  // namespace
+
+std::string nothing_learned(const StudyResults& results) {
+  const std::optional<double> stated = learning_limit(results);
+  std::optional<double> best, floor;
+  int64_t steps = 0;
+  for (const std::string& series : series_names(results)) {
+    const Curve one = curve(results, series);
+    if (!one.best()) continue;
+    const std::optional<double> unlearned = unlearned_best(one, stated);
+    if (!unlearned) return "";
+    for (const Point& p : one.points)
+      if (!p.steps.empty()) steps = std::max(steps, *p.steps.rbegin());
+    if (!best || one.better(*unlearned, *best)) best = unlearned, floor = one.floor;
+  }
+  if (!best || steps == 0) return "";  // what is computed learns nothing
+  const bool is_done = count_trials(results.trials) >= results.planned;
+  return fmt::format("No answer yet: no model{} learned the task; {}. Train longer than {} steps{}.",
+                     is_done ? "" : " so far", how_near(results.report.y_metric, *best, stated, floor), steps,
+                     has_task_length(results) ? ", or shorten task.length" : "");
+}
+
 std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  std::string all = headline(verdicts);
+  if (std::none_of(verdicts.begin(), verdicts.end(), is_decided))
+    if (const std::string none = nothing_learned(results); !none.empty()) return none;
+  std::string all = headline(verdicts) + seeds_sentence(verdicts);
   if (!is_pilot(results) || verdicts.empty()) return all;
   all[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(all[0])));
   return fmt::format("In a pilot (profile {}), {}", results.profile, all);

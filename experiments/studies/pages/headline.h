@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,19 @@ constexpr ClaimSource claim_sources[] = {ClaimSource::paper, ClaimSource::theore
 /// What claims of one source are called: "The paper’s claims", "Checks of theorems", "Our own claims".
 const char* plural(ClaimSource source);
 
-/// How many claims of one source hold: "2 hold, 1 fails, 1 not run"; "" without any.
-std::string tally(const std::vector<Verdict>& verdicts, ClaimSource source);
+/// How many claims of one source, or of all, hold: "2 hold, 1 fails, 1 not run"; "" without any.
+std::string tally(const std::vector<Verdict>& verdicts, std::optional<ClaimSource> source = {});
 
 /// All sources in one line: "The paper’s claims: 2 hold. Checks of theorems: 1 fails."
 std::string headline(const std::vector<Verdict>& verdicts);
 
-/// The same, said of a pilot where the profile is not the paper's own: "In a pilot (profile quick), the paper’s claims:
-/// …".
+/// That no model of a trained study has learned its task, by the limit of its claims or by unlearned_share, how far the
+/// best came and what to change; "" where one has, and where nothing was trained or the metric has no such limit.
+std::string nothing_learned(const StudyResults& results);
+
+/// The first thing to say of a study: that nothing was learned, where that is so and no claim is decided; otherwise the
+/// line above, said of a pilot where the profile is not the paper's own ("In a pilot (profile quick), the paper’s
+/// claims: …"), and how many seeds would decide what is undecided.
 std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts);
 
 /// Whether the verdicts are a pilot's: a profile that is not the study's own settings trains smaller and shorter. What

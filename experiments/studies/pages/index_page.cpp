@@ -8,6 +8,7 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
+#include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "models/files/regular_file.h"
@@ -53,7 +54,7 @@ std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verd
                      {"theorem_claims", tally(verdicts, ClaimSource::theorem)},
                      {"our_claims", tally(verdicts, ClaimSource::ours)},
                      {"seconds", training_seconds(r)},
-                     {"finding", verdicts.empty() ? "" : finding(r, verdicts)},
+                     {"finding", verdicts.empty() ? "" : answer(r, verdicts).words},
                      {"machine", cpu.empty() || isa.empty() ? cpu + isa : cpu + ", " + isa}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

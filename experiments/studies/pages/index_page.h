@@ -13,7 +13,7 @@ struct StudySummary {
   std::string id, profile, title;
   std::string progress;                                ///< progress_of()
   std::string paper_tally, theorem_tally, ours_tally;  ///< tally()
-  std::string finding;                                 ///< finding(); "" where no claim is judged
+  std::string finding;                                 ///< answer(); "" where no claim is judged
   double seconds = 0;                                  ///< of all trials together
 };
 

@@ -12,6 +12,7 @@
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
@@ -108,33 +109,38 @@ Block series_section(const StudyResults& r, const PageParts& parts, const std::v
   return section("Each series", std::move(series), "series");
 }
 
-/// The question, what `--set` changed, the set-up in three lines (task, model, what is varied) and the finding.
-Blocks opening_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+/// The question, what `--set` changed, and the answer.
+Block opening(const StudyResults& r, const Answer& answer) {
   const std::string question =
       r.question.empty() ? fmt::format("How does {} depend on {}?", r.report.y_label, r.report.x_label) : r.question;
-  Block top =
-      header({paragraph(fmt::format("{} · {}{}", r.id, r.profile, r.paper.empty() ? "" : " · " + r.paper), Role::over),
-              title(r.title), paragraph(question, Role::question)});
+  Block top = header({paragraph({{r.title}, {fmt::format(" · {} · {}", r.id, r.profile)}}, Role::over), title(question),
+                      paragraph(answer.words, Role::headline)});
   top.id = "finding";
-  top.name = "Summary";
+  top.name = "Answer";
   append(top.parts, warnings(r));
-  top.parts.push_back(paragraph(progress_of(r), Role::muted));
+  if (!answer.mismatch.empty()) top.parts.push_back(paragraph(answer.mismatch, Role::changed));
+  return top;
+}
 
-  Block opening;
-  opening.kind = Block::Kind::opening;
+/// Task, model and what is varied, to be opened.
+Block set_up_fold(const StudyResults& r) {
+  std::vector<Fact> facts;
   if (const TaskWords task = task_words(r); !task.words.empty()) {
-    Phrase& text = opening.facts.emplace_back(Fact{"Task", {{task.words}}, {}}).text;
+    Phrase& text = facts.emplace_back(Fact{"Task", {{task.words}}, {}}).text;
     if (!task.example.empty()) {
       text.push_back({" "});
       text.push_back({.text = fmt::format("For example, {}.", task.example), .role = Role::example});
     }
   }
   if (const std::string model = settings_line(r, Edges::left_out); !model.empty())
-    opening.facts.push_back({"Model", {{model}}, {}});
-  if (!r.trials.empty()) opening.facts.push_back({"Varied", {{sweep_words(r)}}, {}});
-  if (!verdicts.empty()) opening.parts.push_back(paragraph(finding(r, verdicts), Role::headline));
-  opening.parts.push_back(paragraph(headline(r, verdicts), Role::muted));
-  return {std::move(top), std::move(opening)};
+    facts.push_back({"Model", {{model}}, {}});
+  if (!r.trials.empty()) facts.push_back({"Varied", {{sweep_words(r)}}, {}});
+  if (!r.paper.empty()) facts.push_back({"Paper", {{r.paper}}, {}});
+  Block out = fold("", {definitions(std::move(facts))});
+  out.line = {{.text = progress_of(r), .role = Role::muted}};
+  out.name = "Set-up";
+  out.id = "set-up";
+  return out;
 }
 
 /// "2026-11-22 18:03 UTC to 2026-11-22 19:40 UTC", from the first trial's begin to the last one's end; "" of a store
@@ -242,12 +248,15 @@ Block about_section(const StudyResults& r) {
 }  // namespace
 
 std::string page(const StudyResults& results, const PageParts& parts) {
-  Document page{fmt::format("{} · {}", results.title, results.profile), opening_section(results, parts.verdicts),
-                "output/assets/report.css", true};
+  Document page{fmt::format("{} · {}", results.title, results.profile),
+                {opening(results, answer(results, parts.verdicts))},
+                "output/assets/report.css",
+                true};
   const auto names = series_names(results);
   if (Block figures = main_figures(parts, names.size()); !figures.parts.empty())
     page.blocks.push_back(std::move(figures));
   append(page.blocks, verdict_section(results, parts.verdicts));
+  page.blocks.push_back(set_up_fold(results));
   append(page.blocks, law_section(results));
   append(page.blocks, failed_section(results));
   page.blocks.push_back(series_section(results, parts, names));

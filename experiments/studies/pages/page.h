@@ -28,6 +28,9 @@ struct PageParts {
 /// file or an error message is escaped.
 std::string page(const StudyResults& results, const PageParts& parts);
 
+/// The numbers of a verdict that a limit decides, each with that limit.
+std::vector<Whisker> whiskers(const StudyResults& results, const Verdict& verdict);
+
 /// Every claim in tables, the paper's first, then ours: verdict, claim, numbers, and the rest on demand.
 Blocks verdict_section(const StudyResults& results, const std::vector<Verdict>& verdicts);
 

@@ -10,6 +10,7 @@
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/verdict_change.h"
+#include "tasks/task.h"
 
 /// A report's verdicts, failed trials and curves in numbers.
 namespace headroom::experiments {
@@ -23,8 +24,9 @@ std::string in_one_line(std::string numbers) {
 }
 
 /// The verdict, the claim with all that is said of it on demand, its numbers.
-VerdictRow verdict_row(const StudyResults& r, const Verdict& v) {
-  VerdictRow row{name(v.status), {{in_words(v.claim)}}, {paragraph(v.sentence)}, in_one_line(v.summary)};
+VerdictRow verdict_row(const StudyResults& r, const Verdict& v, const std::string& turned) {
+  VerdictRow row{name(v.status), {{in_words(v.claim)}}, {paragraph(v.sentence)}, in_one_line(v.summary),
+                 turned,         whiskers(r, v)};
   if (v.status == VerdictStatus::fail && !v.why.empty())
     row.more.push_back(paragraph({{.text = "Why:", .is_strong = true}, {" " + v.why}}, Role::why));
   for (const std::string& note : v.notes) row.more.push_back(item(note, Role::notes));
@@ -45,10 +47,11 @@ VerdictRow verdict_row(const StudyResults& r, const Verdict& v) {
   return row;
 }
 
-Blocks verdict_table_of(const StudyResults& r, const std::vector<Verdict>& verdicts, ClaimSource of) {
+Blocks verdict_table_of(const StudyResults& r, const std::vector<Verdict>& verdicts, const SecondBest& second,
+                        ClaimSource of) {
   std::vector<VerdictRow> rows;
-  for (const Verdict& v : verdicts)
-    if (source(v.claim) == of) rows.push_back(verdict_row(r, v));
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    if (source(verdicts[i].claim) == of) rows.push_back(verdict_row(r, verdicts[i], second.turned[i]));
   if (rows.empty()) return {};
   Block head = heading(plural(of) + std::string(" "), 3);
   head.line.push_back({.text = tally(verdicts, of), .role = Role::muted});
@@ -97,15 +100,27 @@ Blocks curve_notes(const StudyResults& r, const Curve& c) {
 
 }  // namespace
 
+std::vector<Whisker> whiskers(const StudyResults& r, const Verdict& v) {
+  const ClaimConfig& claim = v.claim;
+  const bool larger = tasks::larger_is_better(claim.metric.empty() ? r.report.y_metric : claim.metric);
+  std::vector<Whisker> out;
+  for (const ConfidenceInterval& interval : v.intervals)
+    if (const Limits limits = claim.kind->limits(claim.keys, interval.name, larger); limits.any())
+      out.push_back({interval.value, interval.low, interval.high, limits.low, limits.high, claim.kind->compares});
+  return out;
+}
+
 Blocks verdict_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
-  Blocks parts;
-  for (const ClaimSource source : claim_sources) append(parts, verdict_table_of(r, verdicts, source));
-  if (parts.empty()) return {};
-  if (const std::string seconds = second_choices(r, verdicts); !seconds.empty()) parts.push_back(paragraph(seconds));
+  if (verdicts.empty()) return {};
+  const SecondBest second = second_best(r, verdicts);
+  Blocks parts{paragraph(headline(r, verdicts), Role::muted)};
+  for (const ClaimSource source : claim_sources) append(parts, verdict_table_of(r, verdicts, second, source));
+  if (!second.sentence.empty()) parts.push_back(paragraph(second.sentence));
   const std::string levels = interval_levels(verdicts);
   parts.push_back(paragraph(
       fmt::format(
-          "Open a claim to read how it was tested. 3× is three times the value that it is compared with{}. p is "
+          "Open a claim to read how it was tested. 3× is three times the value that it is compared with{}. A dot and "
+          "its line are that number and interval, on a logarithmic scale; where it is shaded the claim holds. p is "
           "adjusted for the number of claims (Holm).",
           levels.empty() ? "" : fmt::format("; in brackets, its confidence interval, at {}", levels)),
       Role::muted));

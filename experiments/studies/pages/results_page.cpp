@@ -12,6 +12,7 @@
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
@@ -36,7 +37,7 @@ Block overview(const std::vector<Finding>& all, const std::string& folder) {
   std::vector<std::vector<Phrase>> rows;
   for (const Finding& f : all) {
     const StudyResults& r = f.results;
-    rows.push_back(text_cells({r.title, r.profile, f.verdicts.empty() ? "" : finding(r, f.verdicts),
+    rows.push_back(text_cells({r.title, r.profile, f.verdicts.empty() ? "" : answer(r, f.verdicts).words,
                                tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
                                tally(f.verdicts, ClaimSource::ours), std::to_string(count_trials(r.trials)),
                                seconds_text(wall_seconds(r))}));

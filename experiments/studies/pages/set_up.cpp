@@ -110,9 +110,12 @@ std::string settings_line(const StudyResults& r, Edges edges) {
   };
   const ValueSet width = of("/model/width"), layers = of("/model/layers"), steps = of("/train/steps"),
                  batch = of("/train/batch"), kind = of("/train/optimizer/kind"), rate = of("/train/optimizer/lr"),
-                 positions = of("/model/positions"), first = of("/task/first_position");
+                 positions = of("/model/positions"), first = of("/task/first_position"),
+                 feed_forward = of("/model/ffn_width"), norm = of("/model/norm");
   add(width, "D " + width.text());
   add(layers, with_noun(layers, "layer"));
+  if (!feed_forward.empty() && feed_forward.text() == "0") parts.emplace_back("no feed-forward network");  // what a reader would take for given
+  if (!norm.empty() && norm.text() == "none") parts.emplace_back("no norm");
   add(steps, fmt::format("{} of {}", with_noun(steps, "step"), with_noun(batch, "sequence")));
   add(rate, fmt::format("{}, learning rates {}{}{}", kind.text(), rate.text(),
                         edges == Edges::told ? singles_of(r) : "", edges == Edges::told ? edges_of(r) : ""));

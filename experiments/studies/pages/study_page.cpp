@@ -9,10 +9,13 @@
 #include <set>
 
 #include "experiments/output/number.h"
+#include "experiments/output/whisker.h"
 #include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
+#include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/tried.h"
 #include "experiments/studies/pages/verdict_change.h"
@@ -37,13 +40,26 @@ Phrase claim_cell(const Verdict& v) {
   return cell;
 }
 
-Block claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+/// What was measured, and what is claimed of it.
+std::string numbers_cell(const StudyResults& r, const Verdict& v) {
+  std::vector<std::string> needs;
+  for (const Whisker& whisker : whiskers(r, v))
+    if (const std::string words = needs_words(whisker); std::count(needs.begin(), needs.end(), words) == 0)
+      needs.push_back(words);
+  return v.summary + (needs.empty() ? "" : fmt::format("; {}", fmt::join(needs, ", ")));
+}
+
+Block claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts, const SecondBest& second) {
   std::vector<std::vector<Phrase>> rows;
   for (const ClaimSource source : claim_sources)
-    for (const Verdict& v : verdicts)
-      if (experiments::source(v.claim) == source)
-        rows.push_back(
-            {status_cell(r, v), {{name(source)}}, claim_cell(v), {{v.summary}}, {{what_would_change(r, v)}}});
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+      const Verdict& v = verdicts[i];
+      if (experiments::source(v.claim) != source) continue;
+      Phrase change{{what_would_change(r, v)}};
+      if (!second.turned[i].empty())
+        change.insert(change.begin(), {{.text = second.turned[i], .is_strong = true}, {"; "}});
+      rows.push_back({status_cell(r, v), {{name(source)}}, claim_cell(v), {{numbers_cell(r, v)}}, std::move(change)});
+    }
   return table("Claims", {"verdict", "whose", "claim", "numbers", "margin, and what would change it"}, std::move(rows));
 }
 
@@ -152,32 +168,36 @@ std::vector<std::string> in_short(const std::vector<std::string>& rounds) {
 
 Blocks study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
   const StudyResults& r = f.results;
-  const std::string settings = settings_line(r), levels = interval_levels(f.verdicts),
-                    seconds = second_choices(r, f.verdicts);
+  const std::string settings = settings_line(r), levels = interval_levels(f.verdicts);
+  const SecondBest second = second_best(r, f.verdicts);
+  const Answer found = answer(r, f.verdicts);
   Blocks out{title(r.title)};
-  if (!f.verdicts.empty()) out.push_back(paragraph(finding(r, f.verdicts)));
-  out.push_back(paragraph(headline(r, f.verdicts)));
+  if (!r.question.empty()) out.push_back(paragraph(r.question));
+  if (!f.verdicts.empty()) out.push_back(paragraph({{.text = found.words, .is_strong = true}}));
+  if (!found.mismatch.empty()) out.push_back(paragraph(found.mismatch));
   for (const StudyFigure& one : figures) {
     out.push_back(figure({}, one.title, {}, one.file));
     if (figures.size() > 1) out.push_back(paragraph(one.caption));
   }
-  out.push_back(paragraph({{.text = r.id, .is_code = true},
+  out.push_back(paragraph(headline(r, f.verdicts)));
+  Blocks set_up{paragraph({{.text = r.id, .is_code = true},
                            {" · profile "},
                            {.text = r.profile, .is_code = true},
                            {fmt::format("{}{} · {}", is_pilot(r) ? ", a pilot" : "",
-                                        r.paper.empty() ? "" : " · " + r.paper, progress_of(r))}}));
-  if (!settings.empty()) out.push_back(paragraph(fmt::format("Settings: {}.", settings)));
-  append(out, listed("Not as in the paper", r.deviations));
-  append(out, listed("In place of the study’s own settings, which are in brackets", r.changes));
-  append(out, listed("Rounds", in_short(r.rounds)));
+                                        r.paper.empty() ? "" : " · " + r.paper, progress_of(r))}})};
+  if (!settings.empty()) set_up.push_back(paragraph(fmt::format("Settings: {}.", settings)));
+  append(set_up, listed("Not as in the paper", r.deviations));
+  append(set_up, listed("In place of the study’s own settings, which are in brackets", r.changes));
+  append(set_up, listed("Rounds", in_short(r.rounds)));
+  out.push_back(fold("Set-up", std::move(set_up)));
   if (!f.verdicts.empty()) {
-    append(out, {heading("Claims"), claim_table(r, f.verdicts)});
+    append(out, {heading("Claims"), claim_table(r, f.verdicts, second)});
     append(out, effects(f.verdicts));
     append(out, failures(f));
   }
   if (!levels.empty())
     out.push_back(paragraph(fmt::format("In brackets: confidence intervals at {}, as each test needs.", levels)));
-  if (!seconds.empty()) out.push_back(paragraph(seconds));
+  if (!second.sentence.empty()) out.push_back(paragraph(second.sentence));
   append(out, law_section(r));
   out.push_back(heading("Numbers"));
   if (r.trials.empty()) {

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
+#include "experiments/output/text.h"
+#include "experiments/output/wrap.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/centre.h"
@@ -83,6 +86,38 @@ std::string coloured_verdict(VerdictStatus status, const std::string& word) {
   return status == VerdictStatus::not_run ? word : fmt::format("\x1b[{}m{}\x1b[0m", colour, word);
 }
 
+/// Parts with dots between them, in lines of at most `columns` characters that end at a dot where parts allow; 0: one.
+std::string dotted(const std::vector<std::string>& parts, size_t columns) {
+  const std::string dot = " · ";
+  std::vector<std::string> lines;
+  for (const std::string& part : parts) {
+    const bool fits =
+        !lines.empty() && (columns == 0 || display_width(lines.back()) + display_width(dot + part) <= columns);
+    if (fits) lines.back() += dot + part;
+    else lines.push_back(part);
+  }
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + wrapped(line, columns);
+  return text;
+}
+
+/// The verdict, the claim in its author's words, and below them the numbers, each with what it belongs to; with
+/// sentences and p-values where those are asked for.
+std::string verdict_text(const Verdict& v, TerminalLook look) {
+  constexpr size_t indent = 12;  // behind "undecided"
+  const auto columns = static_cast<size_t>(look.columns);
+  const size_t room = columns == 0 ? 0 : columns > 2 * indent ? columns - indent : indent;
+  const bool has_brief = !look.is_verbose && !v.brief.empty();
+  std::string below = has_brief ? dotted(v.brief, room) : wrapped(v.sentence, room);
+  if (has_brief && !v.open.empty()) below += "\n" + wrapped(capitalized(v.open) + ".", room);
+  const std::string status = name(v.status),
+                    text = wrapped(in_words(v.claim) + subject_in_brackets(v.claim), room) + "\n" + below,
+                    shown = look.has_colours ? coloured_verdict(v.status, status) : status;
+  std::string out = shown + std::string(indent - display_width(status), ' ');
+  for (const char c : text) out += c == '\n' ? "\n" + std::string(indent, ' ') : std::string(1, c);
+  return out + "\n";
+}
+
 /// What a reader must know before the numbers: a line each.
 std::string notes_on(const StudyResults& r) {
   std::string out;
@@ -99,7 +134,12 @@ std::string notes_on(const StudyResults& r) {
 std::string terminal_table(const StudyResults& results, TerminalLook look) {
   constexpr int columns_of_a_log = 100;
   const auto columns = static_cast<size_t>(look.columns > 0 ? look.columns : columns_of_a_log);
-  std::string out = notes_on(results);
+  const auto sentence = static_cast<size_t>(look.columns);
+  const std::vector<Verdict> verdicts = judge(results);
+  std::string out = aligned({{headline(results, verdicts)}}, sentence) + "\n";
+  for (const Verdict& v : verdicts) out += verdict_text(v, look);
+  if (!verdicts.empty()) out += "\n";
+  out += notes_on(results);
   bool edge = false;
   for (const std::string& series : series_names(results)) {
     const Curve c = curve(results, series);
@@ -116,27 +156,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
                                  fmt::join(geometric, ", "))}},
                    columns);
   if (edge || !geometric.empty()) out += '\n';
-  const std::vector<Verdict> verdicts = judge(results);
-  size_t names = 0, statuses = 0;
-  for (const Verdict& v : verdicts) {
-    names = std::max(names, display_width(claim_name(v.claim)));
-    statuses = std::max(statuses, display_width(name(v.status)));
-  }
-  // On a terminal a long sentence goes below the claim, since there is no room behind it.
-  const bool is_below = look.columns > 0;
-  for (const Verdict& v : verdicts) {
-    const bool plain = v.summary.empty();  // then the sentence says why
-    const std::string word = left(name(v.status), statuses);
-    std::string said = plain ? v.sentence : v.summary;
-    if (!plain && v.has_choice_at_edge) said += ", with a chosen value at an end of those tried";
-    out += fmt::format("{}   {}", left(claim_name(v.claim), names),
-                       look.has_colours ? coloured_verdict(v.status, word) : word);
-    if (!is_below || names + 3 + statuses + 3 + display_width(said) <= columns) out += fmt::format("   {}\n", said);
-    else out += "\n" + aligned({{"  ", said}}, columns);
-  }
-  const size_t sentence = is_below ? columns : 0;
   if (const Blocks law = law_section(results); !law.empty()) out += as_text(law[0].parts, sentence) + "\n";
-  if (!verdicts.empty()) out += aligned({{headline(results, verdicts)}}, sentence);
   if (const std::string levels = interval_levels(verdicts); !levels.empty())
     out += aligned({{fmt::format("[ ] confidence intervals at {}, as each test needs", levels)}}, sentence);
   if (results.profile.starts_with("smoke"))

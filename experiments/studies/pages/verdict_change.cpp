@@ -81,31 +81,33 @@ StudyResults without_first_choices(const StudyResults& results) {
   return out;
 }
 
-std::string second_choices(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+SecondBest second_best(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  SecondBest out{"", std::vector<std::string>(verdicts.size())};
   const StudyResults others = without_first_choices(results);
-  if (others.trials.size() == results.trials.size()) return "";
+  if (others.trials.size() == results.trials.size()) return out;
   const std::vector<Verdict> seconds = judge(others);
   std::set<std::string> keys;
   for (const TrialRecord& trial : results.trials)
     for (const auto& chosen : trial.choice) keys.insert(last_part(chosen.first));
-  int asked = 0, unjudged = 0;
-  std::vector<std::string> turned;
+  const std::string key = fmt::format("{}", fmt::join(keys, ", "));
+  int asked = 0, unjudged = 0, turned = 0;
   for (size_t i = 0; i < verdicts.size(); ++i) {
     const Verdict &v = verdicts[i], &second = seconds[i];
     if (!is_decided(v) || (v.summary == second.summary && v.status == second.status)) continue;
     ++asked;
     if (second.status == VerdictStatus::not_run || !second.is_learned || std::isnan(second.margin)) ++unjudged;
-    else if (is_beyond(second) != is_beyond(v))
-      turned.push_back(fmt::format("“{}”{} ({})", in_words(v.claim), subject_in_brackets(v.claim), second.summary));
+    else if (is_beyond(second) != is_beyond(v)) {
+      ++turned;
+      out.turned[i] =
+          fmt::format("turns at the second-best {}: {}", key, second.summary.substr(0, second.summary.find(", p = ")));
+    }
   }
-  if (asked == 0) return "";
-  const int kept = asked - unjudged - static_cast<int>(turned.size());
-  std::string out = fmt::format("With the second-best value of {} at every x, {} of {} {} side of the threshold",
-                                fmt::join(keys, ", "), kept, counted(asked, "decided verdict"),
-                                kept == 1 ? "keeps its" : "keep their");
-  if (unjudged > 0) out += fmt::format(", {} cannot be judged", unjudged);
-  if (!turned.empty()) out += fmt::format("; the other side has {}", fmt::join(turned, ", "));
-  return out + ".";
+  if (asked == 0) return out;
+  const int kept = asked - unjudged - turned;
+  out.sentence = fmt::format("With the second-best value of {} at every x, {} of {} {} side of the threshold{}.", key,
+                             kept, counted(asked, "decided verdict"), kept == 1 ? "keeps its" : "keep their",
+                             unjudged > 0 ? fmt::format(", {} cannot be judged", unjudged) : "");
+  return out;
 }
 
 }  // namespace headroom::experiments

@@ -20,9 +20,14 @@ std::string what_would_change(const StudyResults& results, const Verdict& verdic
 /// then each takes the second best. An x that tried one value keeps it.
 StudyResults without_first_choices(const StudyResults& results);
 
-/// In a sentence, how many decided verdicts keep their side of the threshold with the second-best values, and which
-/// claims do not; "" where no verdict depends on them. `verdicts` are those of `results`. A claim that is undecided
-/// with the second-best values, which often have fewer seeds, counts by its estimate.
-std::string second_choices(const StudyResults& results, const std::vector<Verdict>& verdicts);
+/// What the second-best values make of the decided verdicts.
+struct SecondBest {
+  std::string sentence;  ///< how many keep their side of the threshold; "" where none depends on them
+  std::vector<std::string>
+      turned;  ///< for each verdict: "turns at the second-best lr: 620× [31, 12176]"; "" if it does not
+};
+/// `verdicts` are those of `results`. A claim that is undecided with the second-best values, which often have fewer
+/// seeds, counts by its estimate.
+SecondBest second_best(const StudyResults& results, const std::vector<Verdict>& verdicts);
 
 }  // namespace headroom::experiments

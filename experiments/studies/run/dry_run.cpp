@@ -199,12 +199,14 @@ double makespan(const DryRun& plan, int64_t trials) {
 std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, const DryRunEffort& effort) {
   const SteadyClock::time_point begin = SteadyClock::now();
   WorkPool pool(options.data);
-  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
+  std::vector<const PlannedTrial*> trials = distinct_trials(study), most = largest_plan(study);
   require(!trials.empty(), "{}: the study has no trials", study.head.id);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   const int wanted = options.jobs > 0 ? options.jobs : threads;
   DryRun result;
-  const std::vector<const PlannedTrial*> most = largest_plan(study);
+  result.left_out = without_model(trials, pool);
+  for (auto* plan : {&trials, &most})
+    std::erase_if(*plan, [&](const PlannedTrial* trial) { return result.left_out.trials.contains(trial->id); });
   result.trials = std::ssize(trials);
   result.most = std::ssize(most);
   result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),
@@ -266,6 +268,7 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
                      clock_text(result.timed_seconds));
   if (has_rounds)
     out += fmt::format("at most     {} with every round that there may be\n", clock_text(result.most_seconds));
+  for (const std::string& note : result.left_out.notes) out += note + "\n";
   return out;
 }
 
@@ -294,6 +297,7 @@ std::string dry_run_json(const Study& study, const DryRun& result) {
                                      {"seconds", result.seconds},
                                      {"most_seconds", result.most_seconds},
                                      {"costliest", result.costliest},
+                                     {"left_out", result.left_out.notes},
                                      {"groups", groups}};
   return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

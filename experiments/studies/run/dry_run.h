@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/studies/config/study.h"
+#include "experiments/studies/run/preflight.h"
 #include "experiments/studies/run/runner.h"
 
 namespace headroom::experiments {
@@ -33,6 +34,7 @@ struct CostGroup {
 struct DryRun {
   int64_t trials = 0;  ///< distinct ones of the first round
   int64_t most = 0;    ///< that there may be in all rounds (run/rounds.h)
+  LeftOut left_out{};  ///< not among them
   int jobs = 1;        ///< at once
   int64_t least_parameters = 0, most_parameters = 0;
   double flops = 0;          ///< of all trials of the first round

@@ -12,6 +12,8 @@
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/rows.h"
 #include "experiments/studies/run/store/schema.h"
+#include "experiments/studies/run/store/shared_folder.h"
+#include "models/files/atomic_file.h"
 #include "models/safetensors/safetensors.h"
 #include "tasks/training/checkpoint.h"
 #include "tasks/training/weights_file.h"
@@ -94,8 +96,27 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 void check_file(const fs::path& file, Findings& found,
                 const std::function<void(const models::SafetensorsFile&)>& check) {
   const auto wrong = error_in([&] { check(models::SafetensorsFile(file)); });
-  if (wrong) found.broken[file.string()] = *wrong;
-  else ++found.files;
+  if (!wrong) ++found.files;
+  else if (fs::exists(file)) found.broken[file.string()] = *wrong;  // else its trial has just ended
+}
+
+/// `weights`: trial → checksum.
+void check_files(const fs::path& folder, const std::map<std::string, std::string>& weights, Findings& found) {
+  for (const fs::path& file : files_in(folder / "weights"))
+    check_file(file, found, [&](const models::SafetensorsFile& one) {
+      const std::string sum = tasks::check_weights(one);
+      const auto of_row = weights.find(file.stem().string());
+      require(of_row == weights.end() || of_row->second == sum, "{}: not the weights of its row in the store",
+              file.string());
+    });
+  for (const auto& [trial, sum] : weights)
+    if (const fs::path file = folder / "weights" / (trial + ".safetensors"); !fs::exists(file))
+      found.broken[file.string()] = file.string() + ": is gone";
+  for (const fs::path& file : files_in(folder / "checkpoints"))
+    check_file(file, found, [&](const models::SafetensorsFile& one) {
+      const auto owner = one.metadata().find("trial");
+      tasks::load_checkpoint(file, owner == one.metadata().end() ? "" : owner->second);
+    });
 }
 
 Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f) {
@@ -113,29 +134,44 @@ Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f
   }
   if (const auto broken = error_in([&] { read_notes(database, Changed::complain); })) found.damage.push_back(*broken);
   if (const auto broken = error_in([&] { read_tags(database, Changed::complain); })) found.damage.push_back(*broken);
-  const fs::path folder = database.path().parent_path();
-  for (const fs::path& file : files_in(folder / "weights"))
-    check_file(file, found, [&](const models::SafetensorsFile& one) {
-      const std::string sum = tasks::check_weights(one);
-      const auto of_row = weights.find(file.stem().string());
-      require(of_row == weights.end() || of_row->second == sum, "{}: not the weights of its row in the store",
-              file.string());
-    });
-  for (const auto& [trial, sum] : weights)
-    if (const fs::path file = folder / "weights" / (trial + ".safetensors"); !fs::exists(file))
-      found.broken[file.string()] = file.string() + ": is gone";
-  for (const fs::path& file : files_in(folder / "checkpoints"))
-    check_file(file, found, [&](const models::SafetensorsFile& one) {
-      const auto owner = one.metadata().find("trial");
-      tasks::load_checkpoint(file, owner == one.metadata().end() ? "" : owner->second);
-    });
+  check_files(database.path().parent_path(), weights, found);
   return found;
 }
 
-/// STORE.damaged-1, or the first number that is free.
-fs::path aside(const fs::path& store) {
-  for (int n = 1;; ++n)
-    if (const fs::path path = fmt::format("{}.damaged-{}", store.string(), n); !fs::exists(path)) return path;
+/// Of a shared folder: the first line of a shard that is wrong ends the reading.
+Findings examine_shared(const fs::path& store) {
+  Findings found;
+  std::map<std::string, std::string> weights;
+  const auto broken = error_in([&] {
+    RunStore(store, RunStore::Access::read).each_outcome([&](TrialRecord&& trial) {
+      ++found.sound;
+      if (!trial.weights.empty()) weights[trial.id] = trial.weights;
+    });
+  });
+  if (broken) found.damage.push_back(*broken);
+  else check_files(store.parent_path(), weights, found);
+  return found;
+}
+
+/// Gives FILE a second name, FILE.damaged-1 or the first number that is free, and returns it: whatever then takes the
+/// first name, and whenever that is stopped, the old bytes are there.
+fs::path keep_aside(const fs::path& file) {
+  fs::path old;
+  for (int n = 1; old.empty() || fs::exists(old); ++n) old = fmt::format("{}.damaged-{}", file.string(), n);
+  std::error_code error;
+  fs::create_hard_link(file, old, error);
+  require(!error, "{}: cannot be linked: {}", old.string(), error.message());
+  return old;
+}
+
+/// Of a file of shards: leaves `sound` under its name.
+std::string keep_sound(const fs::path& file, const std::string& sound) {
+  const fs::path old = keep_aside(file);
+  std::error_code error;
+  if (sound.empty()) fs::remove(file, error);
+  else models::write_file(file, sound);
+  return fmt::format("{} has its sound lines, {}; the next run trains what is missing; the old file is {}",
+                     file.string(), std::count(sound.begin(), sound.end(), '\n'), old.string());
 }
 
 /// Throws Error when another process has the store open: only then can SQLite not leave its write-ahead log.
@@ -147,7 +183,7 @@ void take_alone(Database& database) {
 
 /// Writes a store with all sound trials of `path` in its place. Returns where the old one is.
 fs::path write_anew(const fs::path& path) {
-  const fs::path fresh = path.string() + ".repair", old = aside(path);
+  const fs::path fresh = path.string() + ".repair";
   std::error_code error;
   for (const char* end : {"", "-wal", "-shm"}) fs::remove(fresh.string() + end, error);
   {
@@ -167,37 +203,39 @@ fs::path write_anew(const fs::path& path) {
     });
     to.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
-  // The old bytes get a second name first: killed at any moment, STORE is one of the two.
-  fs::create_hard_link(path, old, error);
-  require(!error, "{}: cannot be linked: {}", old.string(), error.message());
+  const fs::path old = keep_aside(path);
   for (const char* end : {"-wal", "-shm"}) fs::rename(path.string() + end, old.string() + end, error);
   fs::rename(fresh, path, error);
   require(!error, "{}: cannot be replaced: {}", path.string(), error.message());
   return old;
 }
 
+Findings examine_file(const fs::path& store) {
+  Database database(store, true);
+  const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
+  return examine(database, [](TrialRecord&&) {});
+}
+
 }  // namespace
 
 StoreHealth examine_store(const fs::path& store) {
-  Database database(store, true);
-  const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
-  Findings found = examine(database, [](TrialRecord&&) {});
+  Findings found = is_shared(store.parent_path()) ? examine_shared(store) : examine_file(store);
   for (const auto& [file, wrong] : found.broken) found.damage.push_back(wrong);
   return found;
 }
 
 std::vector<std::string> repair_store(const fs::path& store) {
-  Findings found;
-  {
-    const RunStore readable(store, RunStore::Access::read);
-    for (const Lease& lease : readable.leases())
-      require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
-              lease.owner.pid);
-    Database database(store, true);
-    found = examine(database, [](TrialRecord&&) {});
-  }
+  const fs::path folder = store.parent_path();
+  const bool has_shards = is_shared(folder);
+  for (const Lease& lease :
+       has_shards ? Claims(folder / "claims").all() : RunStore(store, RunStore::Access::read).leases())
+    require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
+            lease.owner.pid);
   std::vector<std::string> done;
-  if (!found.damage.empty()) {
+  if (has_shards)
+    for (const auto& [file, sound] : Shards(folder / "shards").damaged()) done.push_back(keep_sound(file, sound));
+  const Findings found = has_shards ? examine_shared(store) : examine_file(store);
+  if (!found.damage.empty() && !has_shards) {
     const fs::path old = write_anew(store);
     done.push_back(fmt::format("{} holds its {} sound trials; the next run trains the others; the old file is {}",
                                store.string(), found.sound + found.unchecked, old.string()));

@@ -21,8 +21,9 @@ StoreHealth examine_store(const std::filesystem::path& store);
 
 /// Mends what examine_store() finds. A store with damaged trials is written anew with all sound ones, and the old file
 /// stays beside it as store.sqlite.damaged-N; damaged weights stay as NAME.damaged, damaged checkpoints go. The next
-/// run trains what is missing. Trials without checksums get them. Returns what it did, a line each. Throws Error when a
-/// process uses the store.
+/// run trains what is missing. Trials without checksums get them. In a shared folder each damaged shard is written anew
+/// likewise; two results that differ stay. Returns what it did, a line each. Throws Error when a process uses the
+/// store.
 std::vector<std::string> repair_store(const std::filesystem::path& store);
 
 }  // namespace headroom::experiments

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <exception>
 #include <system_error>
 #include <vector>
 
@@ -79,17 +80,17 @@ bool LeaseKeeper::update(const std::string& trial, int64_t step, int64_t steps, 
 void LeaseKeeper::renew_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(renewal_seconds), [this] { return is_stopped_; })) {
-    std::vector<Lease> leases;
-    for (const auto& [trial, lease] : held_) leases.push_back(lease);
-    lock.unlock();
-    std::vector<std::string> lost;
-    try {
-      if (!leases.empty()) lost = store_.renew(leases, wall_clock());
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the next renewal tries again
+    try {  // also where there is no memory: nobody catches what leaves a thread
+      std::vector<Lease> leases;
+      for (const auto& [trial, lease] : held_) leases.push_back(lease);
+      lock.unlock();
+      const auto lost = leases.empty() ? std::vector<std::string>() : store_.renew(leases, wall_clock());
+      lock.lock();
+      for (const std::string& trial : lost)
+        if (held_.contains(trial)) lost_.insert(trial);
+    } catch (const std::exception&) {  // the next renewal tries again
+      if (!lock.owns_lock()) lock.lock();
     }
-    lock.lock();
-    for (const std::string& trial : lost)
-      if (held_.contains(trial)) lost_.insert(trial);
   }
 }
 
@@ -109,7 +110,7 @@ LeaseKeeper::Hold::~Hold() {
   }
   try {
     keeper_.store_.release(trial_, keeper_.owner_);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a lease that stays ends by itself
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lease that stays ends by itself
   }
 }
 
@@ -150,6 +151,7 @@ void OwnedFiles::prepare(const std::string& id) {
 
 bool OwnedFiles::keep_checkpoint(const std::string& id, const std::function<void(const fs::path&)>& write) {
   const Staged file(staged(checkpoint(id)));
+  make_run_folder(file.path.parent_path());  // in a shared folder another process's tidy() may just have removed it
   write(file.path);
   return store_.while_held(id, owner_, [&] { move_to(file.path, checkpoint(id)); });
 }
@@ -180,23 +182,33 @@ bool OwnedFiles::keep_outcome(TrialRecord& trial, const models::NamedTensors& we
 
 void OwnedFiles::tidy() {
   const auto known = store_.known();
+  // Listed before the leases: in a shared folder, where those do not stand still, whose file is there has a lease, or
+  // had it and has ended, or is gone.
+  std::vector<fs::path> files;
+  for (const char* kind : {"checkpoints", "weights"})
+    for (fs::path& file : entries_of(folder_ / kind)) files.push_back(std::move(file));
+  const auto is_finished = [&](const std::string& trial) {
+    const auto found = known.find(trial);
+    return found != known.end() && found->second.is_finished;
+  };
+  std::vector<Lease> left;  // by those who were killed between the end of a trial and its lease's
   store_.while_leases_stand([&](const std::vector<Lease>& leases) {
     std::set<std::string> trained;
-    for (const Lease& lease : leases)
+    for (const Lease& lease : leases) {
       if (!is_gone(lease.owner)) trained.insert(lease.trial);
-    for (const char* kind : {"checkpoints", "weights"})
-      for (const fs::path& file : entries_of(folder_ / kind)) {
-        const std::string id = trial_of_unfinished(file);
-        if (!id.empty() && !trained.contains(id)) discard(file);
-      }
-    for (const fs::path& file : entries_of(folder_ / "checkpoints")) {
-      const auto found = known.find(file.stem().string());
-      const bool is_finished = found != known.end() && found->second.is_finished;
-      if (file.extension() == ".safetensors" && is_finished && !trained.contains(found->first)) discard(file);
+      else if (is_finished(lease.trial)) left.push_back(lease);
+    }
+    for (const fs::path& file : files) {
+      const std::string id = trial_of_unfinished(file);
+      if (!id.empty() && !trained.contains(id)) discard(file);
+      if (file.parent_path().filename() != "checkpoints") continue;
+      const std::string trial = file.stem().string();
+      if (file.extension() == ".safetensors" && is_finished(trial) && !trained.contains(trial)) discard(file);
     }
     // Those who hold a lease may have found it there, and not yet put anything into it.
     if (trained.empty()) discard(folder_ / "checkpoints");  // only when it is empty
   });
+  for (const Lease& lease : left) store_.release(lease.trial, lease.owner);
 }
 
 }  // namespace headroom::experiments

@@ -12,6 +12,7 @@
 #include "engine/excerpt.h"
 #include "engine/isa.h"
 #include "engine/transfer.h"
+#include "experiments/output/number.h"
 #include "experiments/output/units.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/toml/complaints.h"
@@ -20,6 +21,7 @@
 #include "models/positions.h"
 #include "models/transformer.h"
 #include "models/validate.h"
+#include "tasks/data/locate.h"
 #include "tasks/theory/model_costs.h"
 #include "tasks/training/trainer.h"
 
@@ -294,6 +296,31 @@ int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, WorkPool& pool
 }
 
 }  // namespace
+
+LeftOut without_model(const std::vector<const PlannedTrial*>& trials, WorkPool& pool) {
+  LeftOut out;
+  std::map<std::string, std::string> known;  // of a record, the message
+  std::map<std::string, int64_t> count;      // of trials, by message
+  for (const PlannedTrial* trial : trials) {
+    const auto [at, is_new] = known.try_emplace(record_of(trial->config));
+    if (is_new) {
+      try {
+        const tasks::Work work = pool.get(trial->config);
+        if (!task_of(work)) std::get<std::shared_ptr<const tasks::Measurement>>(work)->check();
+      } catch (const tasks::MissingModel& error) {
+        at->second = error.what();
+      } catch (const Error&) {  // check_before_training() says it
+      }
+    }
+    if (at->second.empty()) continue;
+    out.trials.insert(trial->id);
+    ++count[at->second];
+  }
+  if (out.trials.size() == trials.size()) return {};
+  for (const auto& [message, trials_of] : count)
+    out.notes.push_back(fmt::format("headroom: {} left out: {}", counted(trials_of, "trial"), message));
+  return out;
+}
 
 int check_before_training(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
                           const MemoryLimit& limit) {

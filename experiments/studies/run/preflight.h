@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,15 @@ struct MemoryNeed {
 MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work);
 /// The part of it that is needed on the host, or on the trial's device: the sets stay on the host.
 MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device);
+
+/// Trials that cannot be run here, as their trained model is not on this machine, where others of the study can.
+struct LeftOut {
+  std::set<std::string> trials;    ///< ids
+  std::vector<std::string> notes;  ///< a line for each model: how many trials, and where it was looked for
+};
+
+/// Empty where no trial's model is here: that is an error of its own, which check_before_training() throws.
+LeftOut without_model(const std::vector<const PlannedTrial*>& trials, WorkPool& pool);
 
 /// What is known of a sweep before its first step. Throws ConfigError with a line for each reason for which trials
 /// would fail: an unknown HEADROOM_ISA, a device that is not there, bf16 that would be emulated, a data file or a

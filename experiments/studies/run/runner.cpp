@@ -26,6 +26,7 @@
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/store.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/run/work_pool.h"
 #include "experiments/version.h"
@@ -50,8 +51,9 @@ int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions
 }
 
 /// Throws as check_before_training() does for a study that was never begun.
-void check_plan(const Study& study, const RunOptions& options, WorkPool& pool) {
-  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
+void check_plan(std::vector<const PlannedTrial*> trials, const LeftOut& left_out, const RunOptions& options,
+                WorkPool& pool) {
+  std::erase_if(trials, [&](const PlannedTrial* trial) { return left_out.trials.contains(trial->id); });
   const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }
@@ -60,9 +62,9 @@ void check_plan(const Study& study, const RunOptions& options, WorkPool& pool) {
 /// work on the same store: what they hold is passed over, and looked at again when nothing else is left.
 class Sweeper {
  public:
-  /// Those of `done` are left alone: this run has had them.
-  Sweeper(const Study& study, const std::set<std::string>& done, const RunOptions& options, RunStore& store,
-          WorkPool& pool)
+  /// Those of `done` are left alone: this run has had them, or they are left out.
+  Sweeper(const Study& study, const std::set<std::string>& done, const LeftOut& left_out, const RunOptions& options,
+          RunStore& store, WorkPool& pool)
       : options_(options),
         folder_(study_folder(study, options.out)),
         store_(store),
@@ -70,7 +72,8 @@ class Sweeper {
         leases_(store),
         files_(folder_, store, leases_.owner()),
         pending_(pending_trials(study, done)),
-        progress_(scope_of(study), options.output) {
+        progress_(scope_of(study, left_out), options.output) {
+    for (const std::string& note : left_out.notes) progress_.say(note);
     say_again(KeptWeights::missing, "no weights in {}, which train.keep_weights asks for");
     say_again(KeptWeights::changed, "weights in {} that are not those of their rows (wrong checksum)");
   }
@@ -126,9 +129,10 @@ class Sweeper {
                                 fmt::format(what, (folder_ / "weights").string())));
   }
 
-  ProgressScope scope_of(const Study& study) {
+  ProgressScope scope_of(const Study& study, const LeftOut& left_out) {
     std::set<std::string> ids;
-    for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
+    for (const PlannedTrial& trial : study.trials)
+      if (!left_out.trials.contains(trial.id)) ids.insert(trial.id);
     const int64_t total = std::ssize(ids);
     ProgressScope scope{.study = study.head.id,
                         .profile = study.run,
@@ -170,7 +174,7 @@ class Sweeper {
         if (held_.empty()) return nullptr;
         if (!std::exchange(has_said_it_waits_, true)) progress_.say("waiting for trials that another run has");
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::this_thread::sleep_for(std::chrono::duration<double>(store_.seconds_between_looks()));
     }
     return nullptr;
   }
@@ -286,14 +290,14 @@ std::filesystem::path written_store_path(const Study& study, const std::filesyst
 /// Where results are read from: under settings that train nothing, the store of the study as its file has it.
 std::filesystem::path path_to_read(const Study& study, const std::filesystem::path& out) {
   const std::filesystem::path path = store_path(study, out);
-  return std::filesystem::exists(path) ? path : written_store_path(study, out);
+  return RunStore::exists(path) ? path : written_store_path(study, out);
 }
 
 /// Settings train only what they change: what the study's own store has of the plan is copied, but for trials that are
 /// to keep their weights, which lie in its folder.
 void copy_finished(const Study& study, const std::filesystem::path& out, RunStore& store) {
   const std::filesystem::path written = written_store_path(study, out);
-  if (study.head.overrides.empty() || !std::filesystem::exists(written)) return;
+  if (study.head.overrides.empty() || !RunStore::exists(written)) return;
   const RunStore source(written, RunStore::Access::read);
   const auto there = source.known(), here = store.known();
   for (const auto* trials : {&study.trials, &study.later})
@@ -334,17 +338,20 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 
 bool run_trials(const Study& written, const RunOptions& options) {
   WorkPool pool(options.data);
+  const std::vector<const PlannedTrial*> trials = distinct_trials(written);
+  const LeftOut left_out = without_model(trials, pool);
   // A study that cannot be trained leaves nothing behind.
-  if (!std::filesystem::exists(store_path(written, options.out))) check_plan(written, options, pool);
+  if (!RunStore::exists(store_path(written, options.out))) check_plan(trials, left_out, options, pool);
+  if (options.is_shared) share_run(study_folder(written, options.out));
   RunStore store(store_path(written, options.out));
   Study study = written;
   find_known_heads(study, store);
   copy_finished(study, options.out, store);
-  std::set<std::string> done;
+  std::set<std::string> done = left_out.trials;
   while (true) {
     const Rounds rounds = plan_rounds(study, records_of(study, store));
     keep_plan(rounds, store);
-    if (!Sweeper(rounds.study, done, options, store, pool).run()) return false;
+    if (!Sweeper(rounds.study, done, left_out, options, store, pool).run()) return false;
     const size_t before = done.size();
     for (const PlannedTrial& trial : rounds.study.trials) done.insert(trial.id);
     if (study.later.empty() || done.size() == before) return true;
@@ -356,6 +363,7 @@ StudyResults planned_results(const Study& study) {
   results.id = study.head.id;
   results.title = study.head.title;
   results.question = study.head.question;
+  results.answer = study.head.answer;
   results.guide = study.head.guide;
   results.paper = study.head.paper;
   results.deviations = study.head.deviations;
@@ -371,12 +379,12 @@ StudyResults planned_results(const Study& study) {
 }
 
 bool has_store(const Study& study, const std::filesystem::path& out) {
-  return std::filesystem::exists(path_to_read(study, out));
+  return RunStore::exists(path_to_read(study, out));
 }
 
 StudyResults collect_results(const Study& written, const std::filesystem::path& out) {
   const std::filesystem::path path = path_to_read(written, out);
-  require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
+  require(RunStore::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
   Study study = written;
   find_known_heads(study, store);

@@ -33,6 +33,7 @@ struct RunOptions {
   tasks::DataRoots data;
   ProgressOutput output = ProgressOutput::text;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
+  bool is_shared = false;                   ///< the study's folder is one that several hosts share (share_run())
   WatchTrial watch{};                       ///< makes a watcher for each trial that this process trains
 };
 

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "engine/error.h"
+#include "experiments/studies/run/store/digest.h"
 #include "experiments/studies/run/store/rows.h"
 #include "experiments/studies/run/store/schema.h"
+#include "experiments/studies/run/store/shared_folder.h"
 
 namespace headroom::experiments {
 namespace {
@@ -39,14 +43,64 @@ bool is_held(const Database& database, const std::string& id, const Owner& owner
   return mine.bind(id, owner.name).step();
 }
 
+bool has_ended_since(const RunStore::Known& present, const RunStore::Known& known) {
+  return (present.is_finished && !known.is_finished) || present.attempts > known.attempts;
+}
+
+std::unique_ptr<SharedFolder> shared_folder_of(const std::filesystem::path& run, RunStore::Access access) {
+  if (access == RunStore::Access::write && !is_shared(run) && is_on_network(run)) share_run(run);
+  return is_shared(run) ? std::make_unique<SharedFolder>(run) : nullptr;
+}
+
+/// Whether a trial measures how fast this host is: then no two of its results are alike.
+bool is_timed(const TrialRecord& trial) {
+  const nlohmann::json config = nlohmann::json::parse(trial.config, nullptr, false);
+  return config.is_object() && config.contains("train") && config["train"].value("timed", false);
+}
+
+/// All that one config gives on one instruction set, whoever trains it.
+std::string digest_of_results(const TrialRecord& trial) {
+  Digest digest;
+  digest.add(trial.steps, trial.parameters, trial.flops);
+  for (const auto* scores : {&trial.validation, &trial.test})
+    for (const auto& [metric, value] : *scores) digest.add(metric, value);
+  for (const auto& [metric, values] : trial.test_parts) {
+    digest.add(metric);
+    for (const double value : values) digest.add(value);
+  }
+  std::vector<HistoryPoint> curve = trial.history;  // a database has its own order
+  std::sort(curve.begin(), curve.end(), [](const HistoryPoint& a, const HistoryPoint& b) {
+    return std::tie(a.step, a.split, a.metric) < std::tie(b.step, b.split, b.metric);
+  });
+  for (const HistoryPoint& point : curve) digest.add(point.step, point.split, point.metric, point.value);
+  for (const auto& [target, output] : trial.predictions) digest.add(target, output);
+  for (const auto& [file, hash] : trial.data) digest.add(file, hash);
+  return digest.hex();
+}
+
+/// "test mse 0.1 and 0.2", where two results of a trial differ.
+std::string difference(const TrialRecord& a, const TrialRecord& b) {
+  for (const auto& [split, mine, other] :
+       {std::tuple{"test", &a.test, &b.test}, std::tuple{"validation", &a.validation, &b.validation}})
+    for (const auto& [metric, value] : *mine) {
+      const auto found = other->find(metric);
+      const double theirs = found == other->end() ? std::nan("") : found->second;
+      if (value != theirs && !(std::isnan(value) && std::isnan(theirs)))
+        return fmt::format("{} {} {} and {}", split, metric, value, theirs);
+    }
+  return a.data == b.data ? "their curves, predictions or weights" : "the files of their data";
+}
+
 }  // namespace
 
 bool is_alive(const Lease& lease) {
   return std::abs(wall_clock() - lease.heartbeat) < lease_seconds && !is_gone(lease.owner);
 }
 
-RunStore::RunStore(const std::filesystem::path& path, Access access) : database_(path, access == Access::read) {
-  if (access == Access::read) {
+RunStore::RunStore(const std::filesystem::path& path, Access access)
+    : shared_(shared_folder_of(path.parent_path(), access)),
+      database_(shared_ ? Database::temporary(path) : Database(path, access == Access::read)) {
+  if (access == Access::read && !shared_) {
     if (is_empty(database_)) {
       database_.stand_in_memory();
       upgrade(database_);
@@ -56,6 +110,68 @@ RunStore::RunStore(const std::filesystem::path& path, Access access) : database_
   }
   upgrade(database_);
   add_annotation_tables(database_);
+  fold();
+}
+
+RunStore::~RunStore() = default;
+
+bool RunStore::exists(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) || is_shared(path.parent_path());
+}
+
+/// Brings the database to what the shared folder holds; nothing to do elsewhere.
+void RunStore::fold() const {
+  if (!shared_) return;
+  const std::lock_guard lock(mutex_);
+  Transaction transaction(database_);
+  shared_->shards.each_new([this] { return shared_->claims.now(); },
+                           [this](ShardLine&& line) { take_line(std::move(line)); });
+  if (const std::optional<RunFacts> facts = shared_->shards.new_facts()) {
+    write_plan(database_, facts->facts, facts->plan);
+    database_.run("DELETE FROM notes; DELETE FROM tags");
+    for (const Note& note : facts->notes) write_note(database_, {0, note.at, note.text});
+    for (const std::string& tag : facts->tags) write_tag(database_, tag);
+  }
+  transaction.commit();
+  folded_at_ = steady_clock();
+}
+
+/// In a transaction of fold()'s. What the database comes to does not depend on the order of the lines: of two results
+/// the one that finished stays, of two that finished the first, of two that failed the last; the latest weights.
+void RunStore::take_line(ShardLine&& line) const {
+  TrialRecord& trial = line.trial;
+  const std::string origin = fmt::format("{} ({})", line.where, line.level);
+  const std::optional<TrialRecord> here = read_trial(database_, trial.id, Depth::whole);
+  if (!here) {
+    origins_[trial.id] = {origin, trial.ended};
+    return write_trial(database_, trial, trial.attempts, trial.ended);
+  }
+  const bool is_finished = trial.status == TrialStatus::finished, was_finished = here->status == TrialStatus::finished;
+  auto& [there, weights_at] = origins_[trial.id];
+  // The checksum covers the program's version, too.
+  const bool has_other_weights =
+      !trial.weights.empty() && !here->weights.empty() && trial.weights != here->weights && trial.code == here->code;
+  if (is_finished && was_finished && !is_timed(trial))
+    require(digest_of_results(trial) == digest_of_results(*here) && !has_other_weights,
+            "trial {} has two results that differ: {} in {} and in {}; one instruction set on the same data gives the "
+            "same bits: delete one of the two lines",
+            trial.id, difference(*here, trial), there, origin);
+  const bool is_later = std::tie(trial.ended, origin) > std::tie(here->ended, there);
+  const bool is_taken = is_finished != was_finished ? is_finished : is_later != is_finished;
+  TrialRecord kept = is_taken ? trial : *here;
+  // The file of weights is that of whoever wrote it last.
+  if (trial.weights.empty() || (!here->weights.empty() && trial.ended < weights_at)) kept.weights = here->weights;
+  else std::tie(kept.weights, weights_at) = std::tie(trial.weights, trial.ended);
+  if (is_taken) there = origin;
+  write_trial(database_, kept, here->attempts + trial.attempts, kept.ended);
+}
+
+/// In a transaction on the run's own file, which share_run() waits for: what it has copied would miss what is written
+/// now.
+void RunStore::check_is_alone() const {
+  require(!is_shared(database_.path().parent_path()),
+          "{}: other hosts share its folder since this command began: run it again", database_.path().string());
 }
 
 /// f() of the database, by one thread at a time.
@@ -79,10 +195,12 @@ std::optional<TrialRecord> RunStore::find(const std::string& id) const {
 }
 
 void RunStore::each(const std::function<void(TrialRecord&&)>& f) const {
+  fold();
   at_one_moment(for_each_trial, Depth::whole, f, DamageHook());
 }
 
 void RunStore::each_outcome(const std::function<void(TrialRecord&&)>& f) const {
+  fold();
   at_one_moment(for_each_trial, Depth::row, f, DamageHook());
 }
 
@@ -97,8 +215,23 @@ std::unordered_map<std::string, RunStore::Known> RunStore::known() const {
 int64_t RunStore::unchecked() const { return locked(count_unchecked); }
 
 bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::function<void()>& publish) {
+  if (shared_) {
+    if (owner && !shared_->claims.is_held_by(trial.id, *owner)) return false;
+    if (publish) publish();
+    TrialRecord ended = trial;
+    ended.attempts = 1;
+    ended.ended = std::floor(wall_clock());
+    {
+      const std::lock_guard lock(mutex_);
+      shared_->shards.append({ended});
+    }
+    fold();
+    if (owner) shared_->claims.release(trial.id, *owner);
+    return true;
+  }
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
+  check_is_alone();
   if (owner) {
     if (!is_held(database_, trial.id, *owner)) return false;
     Statement(database_, "DELETE FROM leases WHERE trial = ?").bind(trial.id).run();
@@ -112,9 +245,11 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::func
 
 std::pair<int64_t, int64_t> RunStore::take_over(const RunFacts& others,
                                                 const std::function<void(const TakeTrial&)>& each_trial) {
+  fold();
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   int64_t added = 0, there = 0;
+  std::vector<TrialRecord> taken;  // for a shard
   each_trial([&](const TrialRecord& trial) {
     const Known here = read_known(database_, trial.id);
     const bool is_better = trial.status == TrialStatus::finished && !here.is_finished;
@@ -122,9 +257,10 @@ std::pair<int64_t, int64_t> RunStore::take_over(const RunFacts& others,
       ++there;
       return;
     }
+    ++added;
+    if (shared_) return taken.push_back(trial);
     write_trial(database_, trial, here.attempts + trial.attempts, trial.ended);
     erase_live_points(database_, trial.id);
-    ++added;
   });
   if (database_.number("SELECT count(*) FROM study") == 0) write_plan(database_, others.facts, others.plan);
   const std::vector<Note> here = read_notes(database_, Changed::complain);
@@ -132,16 +268,22 @@ std::pair<int64_t, int64_t> RunStore::take_over(const RunFacts& others,
     if (std::none_of(here.begin(), here.end(), [&](const Note& n) { return n.at == note.at && n.text == note.text; }))
       write_note(database_, {0, note.at, note.text});
   for (const std::string& tag : others.tags) write_tag(database_, tag);
+  if (shared_) {
+    shared_->shards.append(taken);
+    shared_->shards.keep_plan({read_study(database_), read_plan(database_), {}, {}});
+    keep_annotations();
+  }
   transaction.commit();
   return {added, there};
 }
 
 LeaseResult RunStore::acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
                               double now, double steady) {
+  if (shared_) return claim({.trial = id, .label = label, .owner = owner, .loss = std::nan("")}, known, steady);
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
-  const Known present = read_known(database_, id);
-  if ((present.is_finished && !known.is_finished) || present.attempts > known.attempts) return LeaseResult::done;
+  check_is_alone();
+  if (has_ended_since(read_known(database_, id), known)) return LeaseResult::done;
   for (const Lease& lease : read_leases(database_, id))
     if (is_held_by_other(lease, owner, now, steady)) return LeaseResult::held;
   Statement take(database_,
@@ -150,6 +292,22 @@ LeaseResult RunStore::acquire(const std::string& id, const std::string& label, c
   take.bind(id, label, owner.name, owner.machine, owner.pid, owner.started, now).run();
   transaction.commit();
   return LeaseResult::taken;
+}
+
+/// acquire() in a shared folder.
+LeaseResult RunStore::claim(const Lease& lease, const Known& known, double steady) {
+  // What this process knows already costs no word with the file server, what it does not is asked once the claim is
+  // its own: the line of a trial is there before its claim goes.
+  if (has_ended_since(this->known(lease.trial), known)) return LeaseResult::done;
+  const auto still_counts = [&](const Lease& there, double now) {
+    const std::lock_guard lock(mutex_);
+    return is_held_by_other(there, lease.owner, now, steady);
+  };
+  const bool is_taken = shared_->claims.take(lease, still_counts);
+  if (is_taken || steady_clock() - folded_at_ > seconds_between_looks()) fold();
+  const bool is_done = has_ended_since(this->known(lease.trial), known);
+  if (is_taken && is_done) shared_->claims.release(lease.trial, lease.owner);
+  return is_done ? LeaseResult::done : is_taken ? LeaseResult::taken : LeaseResult::held;
 }
 
 bool RunStore::is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady) {
@@ -162,6 +320,11 @@ bool RunStore::is_held_by_other(const Lease& lease, const Owner& owner, double n
 }
 
 bool RunStore::while_held(const std::string& id, const Owner& owner, const std::function<void()>& f) {
+  if (shared_) {
+    const bool is_held = shared_->claims.is_held_by(id, owner);
+    if (is_held) f();
+    return is_held;
+  }
   const std::lock_guard lock(mutex_);
   const Transaction transaction(database_);  // for its lock: nothing is written
   if (!is_held(database_, id, owner)) return false;
@@ -170,14 +333,20 @@ bool RunStore::while_held(const std::string& id, const Owner& owner, const std::
 }
 
 void RunStore::while_leases_stand(const std::function<void(const std::vector<Lease>&)>& f) {
+  if (shared_) return f(shared_->claims.all());
   const std::lock_guard lock(mutex_);
   const Transaction transaction(database_);  // for its lock: nothing is written
   f(read_leases(database_, ""));
 }
 
 std::vector<std::string> RunStore::renew(const std::vector<Lease>& leases, double now) {
-  const std::lock_guard lock(mutex_);
   std::vector<std::string> lost;
+  if (shared_) {
+    for (const Lease& lease : leases)
+      if (!shared_->claims.renew(lease)) lost.push_back(lease.trial);
+    return lost;
+  }
+  const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   Statement update(database_,
                    "UPDATE leases SET heartbeat = ?, step = ?, steps = ?, loss = ? WHERE trial = ? AND owner = ?");
@@ -192,23 +361,54 @@ std::vector<std::string> RunStore::renew(const std::vector<Lease>& leases, doubl
 }
 
 void RunStore::release(const std::string& id, const Owner& owner) {
+  if (shared_) return shared_->claims.release(id, owner);
   const std::lock_guard lock(mutex_);
   Statement(database_, "DELETE FROM leases WHERE trial = ? AND owner = ?").bind(id, owner.name).run();
 }
 
-std::vector<Lease> RunStore::leases() const { return locked(read_leases, ""); }
-std::vector<LivePoint> RunStore::live_points() const { return locked(read_live_points); }
+std::vector<Lease> RunStore::leases() const { return shared_ ? shared_->claims.all() : locked(read_leases, ""); }
+
+std::vector<LivePoint> RunStore::live_points() const {
+  if (!shared_) return locked(read_live_points);
+  std::vector<LivePoint> points;
+  for (const Lease& lease : leases())
+    if (std::isfinite(lease.loss)) points.push_back({lease.trial, lease.step, lease.loss, lease.heartbeat});
+  return points;
+}
 
 std::vector<Note> RunStore::notes() const { return locked(read_notes, Changed::complain); }
 std::vector<std::string> RunStore::tags() const { return locked(read_tags, Changed::complain); }
-void RunStore::add_note(const std::string& text) { locked(write_note, Note{0, "", text}); }
-bool RunStore::remove_note(int64_t id) { return locked(erase_note, id); }
-void RunStore::add_tag(const std::string& tag) { locked(write_tag, tag); }
-bool RunStore::remove_tag(const std::string& tag) { return locked(erase_tag, tag); }
+void RunStore::add_note(const std::string& text) {
+  annotate([&](const Database& database) { return write_note(database, Note{0, "", text}), true; });
+}
+bool RunStore::remove_note(int64_t id) {
+  return annotate([&](const Database& database) { return erase_note(database, id); });
+}
+void RunStore::add_tag(const std::string& tag) {
+  annotate([&](const Database& database) { return write_tag(database, tag), true; });
+}
+bool RunStore::remove_tag(const std::string& tag) {
+  return annotate([&](const Database& database) { return erase_tag(database, tag); });
+}
+
+/// Changes notes or tags, in a shared folder those that are there; what change() returns.
+bool RunStore::annotate(const std::function<bool(const Database&)>& change) {
+  fold();
+  const std::lock_guard lock(mutex_);
+  const bool is_changed = change(database_);
+  if (shared_ && is_changed) keep_annotations();
+  return is_changed;
+}
+
+void RunStore::keep_annotations() const {
+  shared_->shards.keep_notes(
+      {{}, {}, read_tags(database_, Changed::complain), read_notes(database_, Changed::complain)});
+}
 
 void RunStore::set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
+  if (shared_) shared_->shards.keep_plan({study, plan, {}, {}});
   write_plan(database_, study, plan);
   transaction.commit();
 }

@@ -1,7 +1,9 @@
 #pragma once
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -44,17 +46,28 @@ struct RunFacts {
   std::vector<Note> notes;
 };
 
+struct SharedFolder;
+struct ShardLine;
+
 /// The trials of one study under one profile, in SQLite with a write-ahead log: what put() has returned from survives a
 /// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Several processes
-/// share the work by leases. Safe to call from several threads.
+/// share the work by leases. In a shared folder (store/shared_folder.h) trials are in shards and leases are claims;
+/// what is read is a database of this object's own, into which each pass over all trials, and each acquire(), first
+/// folds what has been added to the shards. Safe to call from several threads.
 class RunStore {
  public:
   enum class Access { write, read };
-  /// Opens or makes the file and its folder; brings an older schema to the present one. Access::read makes nothing and
+  /// Opens or makes the file and its folder; brings an older schema to the present one. In a shared folder, or one that
+  /// becomes shared as it is on a network (Access::write), the file is in name only. Access::read makes nothing and
   /// works in a folder without write permission; a file that holds nothing yet, since another process is about to make
   /// the store or was killed before, is read as a store without trials. Throws Error naming the path when that cannot
   /// be done, and naming both versions when the store is from a newer program.
   explicit RunStore(const std::filesystem::path& path, Access access = Access::write);
+  ~RunStore();
+  /// Whether there is such a store, its file or a shared folder in its place.
+  static bool exists(const std::filesystem::path& path);
+  /// Seconds that a process which waits for others' trials may let go by between two looks.
+  double seconds_between_looks() const { return shared_ ? 2 : 0.2; }
 
   // Whatever is read is compared with the checksum that was kept beside it: an Error names the file and the trial whose
   // bytes have changed. Trials of stores of older programs have none: unchecked() counts them.
@@ -131,6 +144,12 @@ class RunStore {
   auto locked(const F& f, const Values&... values) const;
   template <class F, class... Values>
   auto at_one_moment(const F& f, const Values&... values) const;
+  void fold() const;
+  void check_is_alone() const;
+  void take_line(ShardLine&& line) const;
+  LeaseResult claim(const Lease& lease, const Known& known, double steady);
+  bool annotate(const std::function<bool(const Database&)>& change);
+  void keep_annotations() const;
   bool is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady);
 
   /// Since when a trial's lease has looked as it does.
@@ -140,6 +159,10 @@ class RunStore {
   };
 
   mutable std::mutex mutex_;
+  const std::unique_ptr<SharedFolder> shared_;  ///< null: the store is the database
+  /// Of trials that were folded: file, line and instruction set, and when the trial ended whose weights are there.
+  mutable std::map<std::string, std::pair<std::string, double>> origins_;
+  mutable std::atomic<double> folded_at_ = 0;  ///< by steady_clock()
   mutable Database database_;
   std::map<std::string, Sight> sights_;  ///< of heartbeats from the future, by trial
 };

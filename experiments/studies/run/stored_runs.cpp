@@ -24,8 +24,7 @@ StoredRun run_in(const fs::path& folder) {
 }
 
 bool has_store(const fs::path& folder) {
-  std::error_code error;
-  return fs::exists(folder / "store.sqlite", error);  // also what is no file: whoever opens it says so
+  return RunStore::exists(folder / "store.sqlite");  // also what is no file: whoever opens it says so
 }
 
 /// Throws Error when another process has the store open: only then can SQLite not leave its write-ahead log. A page

@@ -90,8 +90,10 @@ std::string nearest_path(const std::string& path, const std::set<std::string>& k
     if (distance < fewest) best = candidate, fewest = distance;
   }
   if (!best.empty()) return best;
-  for (const std::string& candidate : known)
-    if (last_word(candidate) == last_word(path)) return candidate;
+  const std::string table = path.substr(0, path.find('.') + 1);  // "train.": there first
+  for (const std::string& in : {table, std::string()})
+    for (const std::string& candidate : known)
+      if (candidate.starts_with(in) && last_word(candidate) == last_word(path)) return candidate;
   return best;
 }
 

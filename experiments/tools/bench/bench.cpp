@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -51,8 +52,9 @@ tasks::Batch random_batch(const Workload& workload, engine::DType dtype) {
 
 class RandomData final : public tasks::Objective {
  public:
-  RandomData(const Workload& workload, engine::DType dtype)
-      : is_regression_(workload.objective == experiments::Objective::mse), batch_(random_batch(workload, dtype)) {}
+  RandomData(const Workload& workload, engine::DType dtype, engine::Device device)
+      : is_regression_(workload.objective == experiments::Objective::mse),
+        batch_(random_batch(workload, dtype).to(device)) {}
   tasks::Batch train_batch(int64_t, int64_t, engine::Rng&) const override { return batch_; }
   Var loss(const Var& output, const tasks::Batch& batch) const override {
     return is_regression_ ? autograd::mse(output, Var(batch.target)) : autograd::cross_entropy(output, batch.target);
@@ -78,6 +80,36 @@ tasks::TrainerConfig settings(const Workload& workload, const BenchOptions& opti
   return config;
 }
 
+/// Milliseconds of each step, at least five of them, until `seconds` are over. A device's are the times between marks
+/// on its stream, as its work passes them: the host waits for every fifth step only.
+std::vector<double> step_times(engine::Device device, double seconds, const std::function<void()>& step) {
+  using Clock = std::chrono::steady_clock;
+  const auto ms_since = [](Clock::time_point t) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+  };
+  const engine::DeviceTimes device_times = device.is_cpu() ? engine::DeviceTimes{} : engine::backend_of(device).times;
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  while (times.size() < 5 || ms_since(begin) < seconds * 1e3) {
+    if (!device_times.mark) {
+      const auto t = Clock::now();
+      step();
+      engine::synchronize(device);
+      times.push_back(ms_since(t));
+      continue;
+    }
+    std::vector<void*> marks{device_times.mark(engine::context().stream)};
+    for (int i = 0; i < 5; ++i) {
+      step();
+      marks.push_back(device_times.mark(engine::context().stream));
+    }
+    engine::synchronize(device);
+    for (size_t i = 1; i < marks.size(); ++i) times.push_back(1e-3 * device_times.microseconds(marks[i - 1], marks[i]));
+    for (void* mark : marks) device_times.forget(mark);
+  }
+  return times;
+}
+
 }  // namespace
 
 BenchResult bench(const Workload& workload, const BenchOptions& options) {
@@ -92,34 +124,24 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
     const engine::DeviceScope scope(device);
     return {workload.model, rng, options.dtype};
   }();
-  const RandomData data(workload, options.dtype);
+  const RandomData data(workload, options.dtype, device);
   tasks::Trainer trainer(model, data, settings(workload, options), rng);
-  const tasks::Batch batch = data.batch().to(device);
   const auto step = [&] {
-    if (options.forward_only) trainer.loss(batch);
+    if (options.forward_only) trainer.loss(data.batch());
     else trainer.step();
-    engine::synchronize(device);
   };
   step();
   step();
+  engine::synchronize(device);
   engine::reset_peak(device);
   const auto system_allocations = [&] {
     return engine::allocator_stats(device).system_allocations + trainer.step_memory().system_allocations;
   };
   const int64_t allocations = system_allocations();
   step();
+  engine::synchronize(device);
 
-  using Clock = std::chrono::steady_clock;
-  const auto ms_since = [](Clock::time_point t) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
-  };
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  while (times.size() < 5 || ms_since(begin) < options.seconds * 1e3) {
-    const auto t = Clock::now();
-    step();
-    times.push_back(ms_since(t));
-  }
+  const std::vector<double> times = step_times(device, options.seconds, step);
   const double ms_median = median(times);
   std::vector<engine::ProfiledOp> ops;
   if (options.profiled) {

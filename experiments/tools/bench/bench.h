@@ -54,8 +54,8 @@ struct BenchResult {
   std::vector<engine::ProfiledOp> ops;  ///< of the profiled steps
 };
 
-/// Times a Trainer's steps on random data: forward, backward, AdamW (learning rate 1e-3, decay 0.1). A step on a device
-/// counts until its work is done.
+/// Times a Trainer's steps on random data, which is on the device: forward, backward, AdamW (learning rate 1e-3, decay
+/// 0.1). A step on a device takes from the end of the one before it to the end of its own work.
 BenchResult bench(const Workload& workload, const BenchOptions& options);
 
 /// One line of JSON.

@@ -124,6 +124,10 @@ void measure_files(const CompressArguments& arguments, const CompressJob& job, e
 
 }  // namespace
 
+PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob& job) {
+  return possible_savings(job.base->description().config, models::model_bytes(arguments.model));
+}
+
 Compression compress(const CompressArguments& arguments, const CompressJob& job, const CompressProgress& progress) {
   const engine::Device device = engine::device_of(arguments.device);
   std::unique_ptr<models::Transformer> base = loaded(*job.base, device, models::Keep::computed);
@@ -159,7 +163,8 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                              {"calibration", json_of(job.calibration)},
                              {"shortage", done.made.shortage},
                              {"evaluation", json_of(job.evaluation)},
-                             {"context", arguments.context}};
+                             {"context", arguments.context},
+                             {"possible_savings", json_of(savings_of(arguments, job))}};
   if (done.made.refinement)
     out["refinement"] = {{"target", arguments.refine},
                          {"steps", arguments.training.steps},

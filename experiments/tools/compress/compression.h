@@ -4,6 +4,7 @@
 
 #include "experiments/tools/compress/accounting.h"
 #include "experiments/tools/compress/make.h"
+#include "experiments/tools/compress/possible_savings.h"
 
 namespace headroom::experiments {
 
@@ -14,6 +15,9 @@ struct Compression {
   models::Conversion written{};
   std::string calibration_note{}, size_note{};  ///< what is to be said of both; "" where there is nothing
 };
+
+/// What could be saved of the model that the job reads, by any means.
+PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob& job);
 
 /// Does the job: makes the smaller heads, measures perplexities before --dtype rounds what changed, writes the model
 /// with its card, reads it back, and measures both models' speeds as `generate` runs them. Throws Error where a file

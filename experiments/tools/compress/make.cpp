@@ -69,10 +69,12 @@ CompressedModel make_compressed(const CompressArguments& arguments, const Compre
   if (job.has_budget) made.plan = spent(arguments, job, base, heads, progress);
   made.edit = heads.edit(made.plan);
   if (!job.refinement) return made;
+  tasks::RefineConfig training = arguments.training;
+  training.bos = job.base->description().text_begin();
   tasks::Refined refined =
-      tasks::refine(base, made.edit, job.refinement->tokens, arguments.training, [&](int64_t step, double loss) {
-        progress(fmt::format("refinement: step {} of {}, loss {:.4g}", step, arguments.training.steps, loss),
-                 share(step, arguments.training.steps));
+      tasks::refine(base, made.edit, job.refinement->tokens, training, [&](int64_t step, double loss) {
+        progress(fmt::format("refinement: step {} of {}, loss {:.4g}", step, training.steps, loss),
+                 share(step, training.steps));
       });
   made.edit = std::move(refined.edit);
   made.refinement = {refined.first_loss, refined.last_loss, refined.trained};

@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "models/files/mapped_file.h"
 #include "tasks/training/weights_file.h"
 
@@ -33,8 +34,8 @@ std::optional<Study> resolved_study(const fs::path& folder, std::string& problem
 
 StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(run) {
   const fs::path path = fs::is_directory(run) ? fs::path(run) / "store.sqlite" : fs::path(run);
-  require(fs::is_regular_file(path), "--from-study: {}: no run store; give a folder like runs/ngram-tradeoff/quick",
-          run);
+  require(fs::is_regular_file(path) || is_shared(path.parent_path()),
+          "--from-study: {}: no run store; give a folder like runs/ngram-tradeoff/quick", run);
   folder_ = path.parent_path();
   study_ = resolved_study(folder_, problem_);
   std::map<std::string, const TrialConfig*> configs;

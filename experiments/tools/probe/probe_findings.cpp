@@ -46,6 +46,8 @@ std::string named_layers(const std::vector<double>& medians, const std::vector<s
   return out;
 }
 
+ProbeFinding savings_finding(const ProbeResults& r) { return {"What can be won", text_of(r.savings)}; }
+
 /// A number that may be too large for one: given by its natural logarithm.
 std::string from_logarithm(double ln) {
   return ln < std::log(1000.0) ? fmt::format("{:.2g}", std::exp(ln))
@@ -151,7 +153,8 @@ ProbeFinding sink_finding(const ProbeResults& r) {
 }  // namespace
 
 std::vector<ProbeFinding> probe_findings(const ProbeResults& results) {
-  std::vector<ProbeFinding> out = {width_finding(results), layer_finding(results), weights_finding(results)};
+  std::vector<ProbeFinding> out = {savings_finding(results), width_finding(results), layer_finding(results),
+                                   weights_finding(results)};
   if (results.probe.spans.size() > 1) out.push_back(slope_finding(results));
   out.push_back(sink_finding(results));
   return out;

@@ -82,6 +82,7 @@ ordered_json probe_json(const ProbeResults& r) {
           {"spans", std::move(spans)},
           {"positions", std::move(positions)},
           {"energies", r.energies},
+          {"possible_savings", json_of(r.savings)},
           {"seconds", r.seconds},
           {"findings", std::move(findings)},
           {"limits", probe_limits(r)},

@@ -13,8 +13,9 @@ struct ProbeFinding {
   std::string heading, text;
 };
 
-/// What the measures say in words: where heads have width to spare, what the weights alone would show of it, whether
-/// Theorem 2's slope is there and why not, sinks. Every number is computed from `results`.
+/// What can be won, counted, and what the measures say in words: where heads have width to spare, what the weights
+/// alone would show of it, whether Theorem 2's slope is there and why not, sinks. Every number is computed from
+/// `results`.
 std::vector<ProbeFinding> probe_findings(const ProbeResults& results);
 
 /// What the measures do not say.
@@ -43,7 +44,8 @@ std::string probe_subject(const ProbeResults& results);
 /// "wiki.test.raw, 303415 tokens; 10 pieces of each of 4, 8, 16 tokens".
 std::string probe_source(const ProbeResults& results);
 
-/// What the terminal shows: subject and source, the table by layer, the findings and what they do not say.
+/// What the terminal shows in 80 columns: subject and source, the findings and what they do not say, the table by
+/// layer.
 std::string probe_text(const ProbeResults& results);
 
 }  // namespace headroom::experiments

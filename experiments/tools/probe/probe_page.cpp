@@ -102,13 +102,14 @@ Block heat_map(const ProbeResults& r) {
 }  // namespace
 
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) {
-  constexpr size_t lead_findings = 3;  // before the heat map: width, layers, weights
+  constexpr size_t lead_findings = 4;  // before the heat map: what can be won, width, layers, weights
+  const std::filesystem::path model = std::filesystem::path(r.model).lexically_normal();
+  const std::string file = (model.has_filename() ? model : model.parent_path()).filename().string();
   const std::vector<ProbeFinding> findings = probe_findings(r);
-  Document page{
-      "Heads of " + r.name,
-      {header({paragraph("headroom probe", Role::over), title(r.name), paragraph(probe_subject(r), Role::muted),
-               paragraph(fmt::format("{} · {}", r.model, probe_source(r)), Role::muted)})},
-      "tools/probe/assets/probe.css"};
+  Document page{"Heads of " + file,
+                {header({paragraph("headroom probe", Role::over), title(file), paragraph(probe_subject(r), Role::muted),
+                         paragraph(fmt::format("{} · {}", r.model, probe_source(r)), Role::muted)})},
+                "tools/probe/assets/probe.css"};
   Blocks lead{paragraph(findings[0].text, Role::headline)}, limits;
   for (size_t i = 1; i < lead_findings; ++i) lead.push_back(paragraph(findings[i].text));
   append(page.blocks, {section(findings[0].heading, std::move(lead)), section("Every head", {heat_map(r)})});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/tools/compress/possible_savings.h"
 #include "tasks/measure/model_probe.h"
 
 namespace headroom::experiments {
@@ -19,7 +20,7 @@ struct ProbeResults {
   int64_t kv_heads = 0, head_dim = 0;                            ///< of the first layer; of the widest head
   int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
   bool rotary = false;                                           ///< queries and keys are turned by their positions
-  double bits_per_number = 32;                                   ///< of its files
+  PossibleSavings savings;                                       ///< of its files and cache, counted
   std::string method;            ///< by which headroom compress makes the heads narrower
   std::string unsuited;          ///< why no method suits the model; "" where one does
   std::vector<double> energies;  ///< of the effective ranks, rising

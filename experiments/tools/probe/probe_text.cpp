@@ -13,22 +13,18 @@ namespace headroom::experiments {
 namespace {
 
 /// All lines but the first indented.
-std::string in_short_lines(const std::string& text) { return wrapped(text, 100, 2) + "\n"; }
+std::string in_short_lines(const std::string& text) { return wrapped(text, 80, 2) + "\n"; }
 
 /// The columns of the table by layer: a measure's id and a short head.
 std::vector<std::pair<std::string, std::string>> short_columns(const ProbeResults& r) {
   std::vector<std::pair<std::string, std::string>> columns;
   if (r.probe.spans.size() > 1) columns.emplace_back("norm_slope", "slope");
-  columns.insert(columns.end(), {{"norm", "norm"},
-                                 {"logits_all", "logits/√L"},
-                                 {"logits_centred", "centred"},
-                                 {"entropy", "entropy"},
-                                 {"sink_mass", "sink"}});
+  columns.insert(columns.end(), {{"logits_all", "logits"}, {"entropy", "entropy"}, {"sink_mass", "sink"}});
   for (const auto& [kind, label] :
        {std::pair{"query", "W_Q"}, {"key", "W_K"}, {"product", "W_QᵀW_K"}, {"scores", "scores"}})
     columns.emplace_back(fmt::format("rank_{}_{:g}", kind, r.energies.back()), label);
   for (auto energy = r.energies.rbegin() + 1; energy != r.energies.rend(); ++energy)
-    columns.emplace_back(fmt::format("rank_scores_{:g}", *energy), fmt::format("at {}", percent(*energy)));
+    columns.emplace_back(fmt::format("rank_scores_{:g}", *energy), percent(*energy));
   return columns;
 }
 
@@ -92,21 +88,21 @@ std::string probe_columns(const ProbeResults& r) {
   for (auto energy = r.energies.rbegin() + 1; energy != r.energies.rend(); ++energy)
     lower += fmt::format("; at {}: the scores' at {}", percent(*energy), percent(*energy));
   return fmt::format(
-      "Medians over the heads of a layer. Last query of {} tokens: norm, of softmax's Jacobian{}; entropy of its "
-      "weights, in nats; sink, the weight of the first token. Query {}: logits/√L, the norm of the logits of all keys "
-      "over √L; centred, their standard deviation. W_Q to scores: effective ranks at {} of the energy, of at most "
-      "{}{}.",
-      r.longest(), r.probe.spans.size() > 1 ? "; slope, of ln norm against ln L over all lengths L" : "",
+      "Medians over the heads of a layer. Last query of {} tokens: {}entropy of its weights, in nats; sink, the weight "
+      "of the first token. Query {}: logits, the norm of those of all keys over √L. W_Q to scores: effective ranks at "
+      "{} of the energy, of at most {}{}.",
+      r.longest(),
+      r.probe.spans.size() > 1 ? "slope, of ln norm of softmax's Jacobian against ln L over all lengths L; " : "",
       r.longest() / 2, percent(r.energies.back()), r.head_dim, lower);
 }
 
 std::string probe_text(const ProbeResults& r) {
-  std::string out = fmt::format("{}\n{}\n\n{}", probe_subject(r), probe_source(r), aligned(probe_layer_cells(r)));
-  out += "\n" + in_short_lines(probe_columns(r)) + "\n";
+  std::string out = fmt::format("{}\n{}\n\n", probe_subject(r), probe_source(r));
   for (const ProbeFinding& finding : probe_findings(r))
     out += in_short_lines(finding.heading + ": " + finding.text) + "\n";
   out += "What these measures do not say:\n";
   for (const std::string& limit : probe_limits(r)) out += in_short_lines("- " + limit);
+  out += fmt::format("\n{}\n{}\n", aligned(probe_layer_cells(r)), in_short_lines(probe_columns(r)));
   if (!r.unsuited.empty())
     return out + in_short_lines(fmt::format("headroom compress refuses this model: {}.", r.unsuited)) +
            fmt::format("\n{:.1f} s\n", r.seconds);
@@ -114,7 +110,8 @@ std::string probe_text(const ProbeResults& r) {
       "What rank {0}, half the width, would cost in perplexity:\n"
       "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"
       "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype {3} -o FOLDER\n",
-      std::max<int64_t>(r.head_dim / 2, 1), shell_word(r.model), r.method, r.bits_per_number < 16 ? "q8_0" : "bf16");
+      std::max<int64_t>(r.head_dim / 2, 1), shell_word(r.model), r.method,
+      r.savings.bits_per_number() < 16 ? "q8_0" : "bf16");
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

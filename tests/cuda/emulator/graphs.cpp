@@ -1,3 +1,5 @@
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 
 #include "tests/cuda/emulator/queue.h"
@@ -22,6 +24,17 @@ bool joined(const Capture& capture, const std::vector<size_t>& tail) {
   for (const bool one : reached)
     if (!one) return false;
   return true;
+}
+
+/// Appends the names of a graph's nodes to the file that HEADROOM_CUDA_GRAPHS names, one a line and an empty one at its
+/// end.
+void write_nodes(const CUgraph_st& graph) {
+  const char* path = std::getenv("HEADROOM_CUDA_GRAPHS");
+  if (!path) return;
+  std::ofstream file(path, std::ios::app);
+  for (const Recorded& task : graph.tasks)
+    if (task.name != "block lent") file << task.name << '\n';
+  file << '\n';
 }
 
 }  // namespace
@@ -89,6 +102,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
   HEADROOM_CUDA_ENTER;
   if (!graph) return report(cudaErrorInvalidValue);
+  write_nodes(*graph);
   *executable = new CUgraphExec_st{graph->tasks};
   return cudaSuccess;
 }

@@ -9,8 +9,8 @@ from .estimate import holm
 from .kinds import KINDS, Case, NotRun
 from .study import Curves, mean
 
-COMPARES = {"interior_optimum", "no_interior_optimum", "argmin_in", "within_factor", "worse_than_best", "flat",
-            "less_than", "monotone", "gap", "steps_ratio"}
+COMPARES = {"interior_optimum", "no_interior_optimum", "optimum_at", "within_factor", "worse_than_best", "flat",
+            "less_than", "monotone", "gap", "steps_ratio", "optimum_differs"}
 
 
 @dataclass

@@ -155,13 +155,58 @@ def no_interior_optimum(case):
 
 
 @kind
-def argmin_in(case):
-    among, rivals = [case.at(x) for x in case.claim["among"]], case.without(*case.claim["among"])
+def optimum_at(case):
+    inside = lambda x: case.claim.get("low", -math.inf) <= x <= case.claim.get("high", math.inf)
+    named = case.claim.get("among") or [x for x in case.x if inside(x)]
+    among, rivals = [case.at(x) for x in named], case.without(*named)
+    if not among or not rivals:
+        raise NotRun("nothing to compare")
     are_worse_by = lambda times: All([Any([case.as_bad(r, a, times=times) for a in among]) for r in rivals])
     claim = are_worse_by(case.factor)
     if case.factor > 1:  # what is smaller than the factor does not count against it either
         claim = Between(claim, are_worse_by(1 / case.factor))
     return claim, [case.shown("ratio", case.best(rivals), case.best(among), len(rivals) * len(among))]
+
+
+@dataclass
+class LeastCost:
+    """The cost of a pair of x is the most of some ratios (or differences); this is the least cost of the pairs. An end
+    of its interval is where the test of "each costs as much" begins to pass, or to fail."""
+    name: str
+    pairs: list  # of lists of estimates
+    log: bool
+
+    def interval(self, alpha):
+        back = math.exp if self.log else float
+        value = back(min(max(e.mean for e in costs) for costs in self.pairs))
+        if self.pairs[0][0].seeds == 0:
+            return self.name, value, math.nan, math.nan, math.nan
+        lows = [[e.interval(alpha / len(costs))[0] for e in costs] for costs in self.pairs]
+        highs = [[e.interval(alpha / len(self.pairs))[1] for e in costs] for costs in self.pairs]
+        lows = [[x for x in costs if not math.isnan(x)] for costs in lows]
+        highs = [max(costs) for costs in highs if not any(map(math.isnan, costs))]
+        low = min(map(max, lows)) if all(lows) else math.nan
+        return self.name, value, back(low), back(min(highs, default=math.nan)), 1 - 2 * alpha
+
+
+@kind
+def optimum_differs(case):
+    other, direction = case.curve(case.claim["than"]["series"]), case.claim.get("direction")
+    ruled_out = {None: lambda a, b: a == b, "larger": lambda a, b: a <= b, "smaller": lambda a, b: a >= b}[direction]
+    pairs = [(p, q) for p in case.points.values() for q in other.values() if ruled_out(p.x, q.x)]
+    if not pairs:
+        raise NotRun("nothing in common")
+    rivals = {id(p): [q for q in points.values() if q is not p] for points in (case.points, other)
+              for p in points.values()}
+    claim = All([Any([case.as_bad(p, q) for p in pair for q in rivals[id(p)]]) for pair in pairs])
+    sign = case.worse
+    if case.exact:
+        ratio = lambda p, q: computed((case.value(p) / case.value(q)) ** sign)
+    else:
+        ratio = lambda p, q: case.contrast([(sign, p), (-sign, q)], case.log)
+    name = "ratio" if case.log or case.exact else "ratio_difference"
+    costs = [[ratio(p, q) for p in pair for q in rivals[id(p)]] for pair in pairs]
+    return claim, [LeastCost(name, costs, case.log)]
 
 
 @kind

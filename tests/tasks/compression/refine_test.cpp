@@ -97,8 +97,12 @@ TEST_CASE("a refinement that was stopped goes on to the same bits", "[refine]") 
   CHECK(resumed.first_loss == whole.first_loss);
   CHECK(resumed.last_loss == whole.last_loss);
 
-  // Another text, another training.
+  // Another text, another training; and so are windows that begin with a token of their own.
   CHECK_THAT(error_of([&] { refine(*base.model, base.edit, some_text(600, 4), config); }), contains("refinement by"));
+  config.bos = 1;
+  CHECK_THAT(error_of([&] { refine(*base.model, base.edit, some_text(600, 3), config); }), contains("behind token 1"));
+  config.checkpoint.clear();
+  CHECK_FALSE(same(refine(*base.model, base.edit, some_text(600, 3), config).edit.weights, whole.edit.weights));
   fs::remove(file);
 }
 

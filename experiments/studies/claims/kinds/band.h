@@ -28,6 +28,10 @@ struct Band : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    return interval == "least" ? Limits{.low = keys.limits.low} : Limits{.high = keys.limits.high};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const Limits& limits = c.claim.keys.limits;
     const std::vector<Level> all = levels(c);
@@ -61,6 +65,11 @@ struct Band : ClaimKind {
                           ? fmt::format("between {} and {}", exact(*limits.low), exact(*limits.high))
                       : limits.low ? fmt::format("at least {}", exact(*limits.low))
                                    : fmt::format("at most {}", exact(*limits.high));
+    verdict.brief = {fmt::format("{}: {}", c.label(*least.point), from)};
+    if (&least != &most) verdict.brief.push_back(fmt::format("{}: {}", c.label(*most.point), to));
+    verdict.brief.push_back("needs " + (limits.low && limits.high ? interval(limits)
+                                        : limits.low              ? "≥ " + exact(*limits.low)
+                                                                  : "≤ " + exact(*limits.high)));
     return "";
   }
 

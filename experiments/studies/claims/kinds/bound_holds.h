@@ -62,6 +62,8 @@ struct BoundHolds : ClaimKind {
     verdict.measured = largest;
     verdict.summary =
         fmt::format("{} of {} above, at most {} of the bound", violations, tightness.size(), rounded(largest));
+    verdict.brief = {fmt::format("{} of {} trials above", violations, tightness.size()),
+                     fmt::format("at most {} of the bound", rounded(largest)), "needs none above"};
     verdict.found =
         fmt::format("{} of {} trials {} above the bound ({}); {} / bound is at most {} ({}), and {} at the median",
                     violations, tightness.size(), violations == 1 ? "lies" : "lie", bound, c.curve.metric,

@@ -50,6 +50,8 @@ struct Curved : ClaimKind {
         fmt::format("at {}, where it is farthest from the straight line from {} to {}, it is {} off that line",
                     c.at(*worst), c.at(first), exact(last.x), verdict.summary);
     verdict.claimed = fmt::format("at least {} %", exact(c.claim.keys.percent));
+    verdict.brief = {fmt::format("{} {} off the line", c.label(*worst), verdict.summary),
+                     fmt::format("needs ≥ {} %", exact(c.claim.keys.percent))};
     return "";
   }
 

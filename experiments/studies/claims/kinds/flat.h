@@ -40,6 +40,10 @@ struct Flat : ClaimKind {
     return Hypothesis::all_of(std::move(pairs));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    return interval == "ratio" ? Limits{.high = keys.factor} : Limits{};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const auto& points = c.curve.points;
     const auto [least, most] = std::minmax_element(
@@ -53,6 +57,8 @@ struct Flat : ClaimKind {
         fmt::format("the largest {}, {} at {}, is {} the smallest, {} at {}", c.curve.metric, rounded(c.value(*most)),
                     c.at(*most), in_brackets(ratio), rounded(c.value(*least)), c.at(*least));
     verdict.claimed = fmt::format("at most {} times", exact(c.claim.keys.factor));
+    verdict.brief = {fmt::format("{} {} of {}", c.label(*most), in_brackets(ratio), c.label(*least)),
+                     fmt::format("needs ≤ {}×", exact(c.claim.keys.factor))};
     return "";
   }
 };

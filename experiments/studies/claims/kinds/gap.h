@@ -47,6 +47,10 @@ struct Gap : ClaimKind {
     return says.with(c.reservations({ends.first, ends.last, ends.other_first, ends.other_last}));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override {
+    return keys.direction == "catches_up" ? Limits{.high = 1 / keys.factor} : Limits{.low = keys.factor};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const std::string& rival = c.claim.keys.than.series;
     const Curve other = c.rivals();
@@ -64,6 +68,11 @@ struct Gap : ClaimKind {
     const double factor = c.claim.keys.factor;
     verdict.claimed = c.claim.keys.direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
                                                              : fmt::format("at least {}×", exact(factor));
+    verdict.brief = {fmt::format("{} {}×", c.label(*ends.first), rounded(first)),
+                     fmt::format("{} {}×", c.label(*ends.last), rounded(last)), "of " + rival,
+                     "change " + in_brackets(ratio),
+                     c.claim.keys.direction == "catches_up" ? fmt::format("needs ≤ {}×", rounded(1 / factor))
+                                                            : fmt::format("needs ≥ {}×", exact(factor))};
     return "";
   }
 

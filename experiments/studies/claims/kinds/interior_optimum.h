@@ -52,6 +52,8 @@ struct InteriorOptimum : ClaimKind {
     verdict.found = fmt::format("at {} the {} is {} that at {}, the best between the ends, and at {} it is {}",
                                 c.at(low), c.noun(), shown(at_low), c.at(best), c.at(high), shown(at_high));
     verdict.claimed = as_bad(factor) + " at both ends";
+    verdict.brief = {c.label(low) + " " + shown(at_low), c.label(high) + " " + shown(at_high), "of " + c.label(best),
+                     needs_worse(c)};
     return "";
   }
 

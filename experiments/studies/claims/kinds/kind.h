@@ -29,6 +29,10 @@ std::string read_rival(Reader& in, const ClaimScope& scope);
 
 /// "at least 1.1 times as bad", "worse" where any difference counts.
 std::string as_bad(double factor);
+/// "needs ≥ 1.1×": the ratio of two values that makes the first the claim's factor as bad as the second.
+std::string needs_worse(const Case& c);
+/// "needs ≤ 1.1×": the ratio at which it is not worse than that.
+std::string needs_near(const Case& c);
 /// Two points at growing x, the one first that has the larger value where they go in the claim's `direction`.
 std::pair<const Point&, const Point&> ordered(const Case& c, const Point& left, const Point& right);
 

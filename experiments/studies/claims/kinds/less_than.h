@@ -49,6 +49,10 @@ struct LessThan : ClaimKind {
     return Hypothesis::all_of(std::move(less));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    return interval == "ratio" ? Limits{.high = 1 / keys.factor} : Limits{};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const Than& than = c.claim.keys.than;
     const Curve other = c.rivals();
@@ -73,6 +77,9 @@ struct LessThan : ClaimKind {
                     compared.size() > 1 ? fmt::format(", the least clear of {} comparisons", compared.size()) : "");
     const double factor = c.claim.keys.factor;
     verdict.claimed = factor > 1 ? fmt::format("at most {}×", rounded(1 / factor)) : "less";
+    verdict.brief = {fmt::format("{} {}", c.label(*own), rounded(c.value(*own))),
+                     fmt::format("{} for {}", rounded(c.value(*rival)), of), in_brackets(ratio),
+                     factor > 1 ? fmt::format("needs ≤ {}×", rounded(1 / factor)) : "needs < 1×"};
     return "";
   }
 

@@ -40,6 +40,11 @@ struct Monotone : ClaimKind {
     return Hypothesis::all_of(std::move(parts));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    if (interval == "ratio") return {.low = keys.factor};
+    return interval == "worst_step" ? Limits{.high = 1 + keys.tolerance} : Limits{};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const auto& points = c.curve.points;
     const auto against = [&](size_t i) {
@@ -72,6 +77,11 @@ struct Monotone : ClaimKind {
     verdict.claimed = fmt::format("{} in all, and at most {}× against it in any step",
                                   factor > 1 ? fmt::format("at least {}×", exact(factor)) : "any change",
                                   exact(1 + c.claim.keys.tolerance));
+    verdict.brief = {fmt::format("{} {}", c.label(first), rounded(c.value(first))),
+                     fmt::format("{} {}", c.label(last), rounded(c.value(last))), in_brackets(total),
+                     fmt::format("worst step, to {}, {}", c.label(points[worst]), in_brackets(step)),
+                     fmt::format("needs {}, steps ≤ {}×", factor > 1 ? fmt::format("≥ {}×", exact(factor)) : "> 1×",
+                                 exact(1 + c.claim.keys.tolerance))};
     return "";
   }
 };

@@ -26,6 +26,8 @@ struct Saturates : ClaimKind {
         {Hypothesis::at_most(gains(c, 1, c.claim.keys.fraction), 0), Hypothesis::at_least(gains(c, 0, -1), 0, true)});
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return {.high = keys.fraction}; }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const auto& p = c.curve.points;
     const size_t n = p.size();
@@ -46,6 +48,9 @@ struct Saturates : ClaimKind {
                     rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x), exact(p[n - 1].x),
                     verdict.summary);
     verdict.claimed = fmt::format("at most {}", exact(c.claim.keys.fraction));
+    verdict.brief = {fmt::format("gain to {} {}", c.label(p[1]), rounded(first)),
+                     fmt::format("gain to {} {}", c.label(p[n - 1]), rounded(last)), "share " + verdict.summary,
+                     "needs ≤ " + exact(c.claim.keys.fraction)};
     return "";
   }
 

@@ -34,6 +34,8 @@ struct Slope : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return keys.limits; }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const std::string& axes = c.claim.keys.axes;
     for (const Point& p : c.curve.points) {
@@ -49,6 +51,7 @@ struct Slope : ClaimKind {
     verdict.summary = in_brackets(slope, "");
     verdict.found = fmt::format("the slope of {} on {} ({}) is {}", c.curve.metric, c.axis, axes, verdict.summary);
     verdict.claimed = "within " + interval(c.claim.keys.limits);
+    verdict.brief = {"slope " + verdict.summary, "needs " + interval(c.claim.keys.limits)};
     return "";
   }
 

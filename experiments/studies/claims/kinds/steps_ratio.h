@@ -57,6 +57,8 @@ struct StepsRatio : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return keys.limits; }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const Curve other = c.rivals();
     const Point own = steps_to(c, c.curve), rival = steps_to(c, other);
@@ -76,6 +78,11 @@ struct StepsRatio : ClaimKind {
     verdict.claimed = limits.low && limits.high ? "within " + interval(limits)
                       : limits.low              ? fmt::format("at least {}×", exact(*limits.low))
                                                 : fmt::format("at most {}×", exact(*limits.high));
+    verdict.brief = {fmt::format("{} {}{} steps", c.curve.series, steps.sign, rounded(steps.value)),
+                     fmt::format("{} {}{}", other.series, others.sign, rounded(others.value)), in_brackets(ratio),
+                     "needs " + (limits.low && limits.high ? interval(limits)
+                                 : limits.low              ? fmt::format("≥ {}×", exact(*limits.low))
+                                                           : fmt::format("≤ {}×", exact(*limits.high)))};
     for (const auto& [point, series] : {std::pair{&own, &c.curve}, {&rival, &other}}) {
       const auto note = [&](const std::set<int64_t>& seeds, const Point& end, const char* what) {
         if (!seeds.empty())

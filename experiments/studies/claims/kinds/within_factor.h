@@ -29,7 +29,9 @@ struct WithinFactor : WorseThanBest {
       verdict.intervals.push_back(ratio);
       verdict.summary += fmt::format(", {} of {}", in_brackets(ratio), exact(rival->x));
       verdict.found += fmt::format(", and {} that at {}, which leaves it open", in_brackets(ratio), c.at(*rival));
+      verdict.brief.push_back(fmt::format("{} of {}", in_brackets(ratio), c.label(*rival)));
     }
+    verdict.brief.push_back(needs_near(c));
     return "";
   }
 

@@ -73,6 +73,9 @@ struct WithinPercent : ClaimKind {
     verdict.found = fmt::format("the farthest of {} points is {} off ({}: {} against {})", all.size(), verdict.summary,
                                 c.at(worst.point), rounded(worst.point.mean), rounded(worst.target));
     verdict.claimed = fmt::format("at most {} %", exact(c.claim.keys.percent));
+    verdict.brief = {
+        fmt::format("{} {} against {}", c.label(worst.point), rounded(worst.point.mean), rounded(worst.target)),
+        verdict.summary, fmt::format("needs ≤ {} %", exact(c.claim.keys.percent))};
     return "";
   }
 

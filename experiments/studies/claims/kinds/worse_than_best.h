@@ -32,6 +32,7 @@ struct WorseThanBest : ClaimKind {
   std::string measure(const Case& c, Verdict& verdict) const override {
     compare_with_best(c, verdict);
     verdict.claimed = as_bad(c.claim.keys.factor);
+    verdict.brief.push_back(needs_worse(c));
     return "";
   }
 
@@ -56,6 +57,7 @@ struct WorseThanBest : ClaimKind {
     verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
     verdict.found = fmt::format("at {} the {} is {} that at {}, the best of the others", c.at(point), c.noun(),
                                 in_brackets(ratio), c.at(best));
+    verdict.brief = {fmt::format("{} {} of {}", c.label(point), in_brackets(ratio), c.label(best))};
     return best;
   }
 };

@@ -42,6 +42,7 @@ void bind_first_position(Reader& in, int64_t& first_position);
   X(volterra)                  \
   X(allocation_bound)          \
   X(constructive)              \
+  X(representability)          \
   X(exponential_sum)           \
   X(random_projection)         \
   X(softmax_bound)             \

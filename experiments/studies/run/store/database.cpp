@@ -36,6 +36,12 @@ Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::m
   }
 }
 
+Database::Database(std::filesystem::path path, Temporary) : path_(std::move(path)) {
+  if (sqlite3_open("", &handle_) != SQLITE_OK) complain();
+}
+
+Database Database::temporary(std::filesystem::path path) { return Database(std::move(path), Temporary()); }
+
 Database::~Database() { sqlite3_close(handle_); }
 
 void Database::open(bool is_read_only) {

@@ -21,7 +21,7 @@ using testing::u_curve;
 using testing::verdict;
 
 ClaimConfig interior(double factor = 1) { return claim("interior_optimum", {.factor = factor}); }
-ClaimConfig argmin(std::vector<double> among) { return claim("argmin_in", {.among = std::move(among)}); }
+ClaimConfig argmin(std::vector<double> among) { return claim("optimum_at", {.among = std::move(among)}); }
 ClaimConfig within(double at, double factor) { return claim("within_factor", {.at = at, .factor = factor}); }
 
 }  // namespace
@@ -379,7 +379,7 @@ TEST_CASE("each claim is judged on its own series") {
 
 TEST_CASE("an unknown kind of claim is refused") {
   CHECK(
-      contains(error_of([&] { verdict(u_curve(), claim("optimal")); }), "interior_optimum, argmin_in, within_factor"));
+      contains(error_of([&] { verdict(u_curve(), claim("optimal")); }), "interior_optimum, optimum_at, within_factor"));
 }
 
 TEST_CASE("verdicts do not depend on the order of the trials") {
@@ -395,7 +395,7 @@ TEST_CASE("verdicts do not depend on the order of the trials") {
 }
 
 TEST_CASE("claims have names for a list") {
-  CHECK(claim_name(argmin({32})) == "argmin_in [32]");
+  CHECK(claim_name(argmin({32})) == "optimum_at [32]");
   CHECK(claim_name(within(32, 3)) == "within_factor 32 ≤ 3×");
   ClaimConfig c = interior();
   c.series = "D 256";

@@ -245,7 +245,7 @@ TEST_CASE("a curve within a percentage of the paper's column") {
 }
 
 TEST_CASE("a claim beside the paper's number") {
-  ClaimConfig c = claim("argmin_in", {.among = {4}});
+  ClaimConfig c = claim("optimum_at", {.among = {4}});
   c.reference = {"ngram-tradeoff", "optimum", "M"};
   const Verdict v = verdict(u_curve(), c);
   CHECK(v.paper == 4.0);
@@ -285,7 +285,7 @@ TEST_CASE("claims about a metric of which more is better") {
   CHECK(about(c).status == VerdictStatus::pass);
   c.keys.factor = 1.5;
   CHECK(about(c).status == VerdictStatus::fail);
-  c = claim("argmin_in", {.among = {2}});
+  c = claim("optimum_at", {.among = {2}});
   CHECK(about(c).status == VerdictStatus::pass);
   CHECK(says(about(c), "The largest masked_accuracy is at heads = 2;"));
   c = claim("within_factor", {.at = 4, .factor = 1.5});

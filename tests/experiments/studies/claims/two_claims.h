@@ -10,7 +10,7 @@ inline const PaperPath optimum = {"ngram-tradeoff", "optimum", "heads"};
 /// A study with two claims: one that fails, with a number of the paper, and one of our own that is not run.
 inline StudyResults two_claims() {
   StudyResults r = u_curve();
-  ClaimConfig argmin = claim("argmin_in", {.among = {8}}), within = claim("within_factor", {.at = 3});
+  ClaimConfig argmin = claim("optimum_at", {.among = {8}}), within = claim("within_factor", {.at = 3});
   argmin.reference = optimum;
   within.paper = "";
   within.ours = "<near> the best";

@@ -35,7 +35,7 @@ TEST_CASE("verdicts are read back as they were written") {
   CHECK(all[0].profile == "quick");
   REQUIRE(all[0].verdicts.size() == 2);
   const StoredVerdict &first = all[0].verdicts[0], &second = all[0].verdicts[1];
-  CHECK(first.claim == "argmin_in [8]");
+  CHECK(first.claim == "optimum_at [8]");
   CHECK(first.status == "fail");
   CHECK(first.measured == 4);
   CHECK(first.p == wanted.verdicts[0].p);
@@ -69,7 +69,7 @@ TEST_CASE("the list of verdicts as JSON") {
   const auto list = nlohmann::json::parse(verdict_list_json({stored(r, judge(r))}));
   REQUIRE(list.size() == 2);
   CHECK(list[0] == nlohmann::json{{"study", "synthetic"},
-                                  {"claim", "argmin_in [8]"},
+                                  {"claim", "optimum_at [8]"},
                                   {"source", "paper"},
                                   {"verdict", "fail"},
                                   {"measured", 4.0},
@@ -83,7 +83,7 @@ TEST_CASE("the list of verdicts as JSON") {
 TEST_CASE("the list of verdicts as a table") {
   const StudyResults r = two_claims();
   const std::string table = verdict_table({stored(r, judge(r))});
-  CHECK(testing::contains(table, "synthetic · quick   argmin_in [8]          fail      best heads = 4, 0.339× ["));
+  CHECK(testing::contains(table, "synthetic · quick   optimum_at [8]         fail      best heads = 4, 0.339× ["));
   CHECK(testing::contains(table, "paper 8\n"));
   CHECK(testing::contains(table, "not run   Not judged: heads = 3 is no point of the sweep.\n"));
 }

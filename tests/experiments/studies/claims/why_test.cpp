@@ -44,7 +44,8 @@ TEST_CASE("every kind fills the numbers that it promises") {
                                           .bound = "bound",
                                           .value = 1});
     if (name == "gap") c.keys.direction = "catches_up";
-    if (name == "gap" || name == "steps_ratio") c.keys.than.series = "other";
+    if (name == "optimum_differs") c.keys.direction = "";
+    if (name == "gap" || name == "steps_ratio" || name == "optimum_differs") c.keys.than.series = "other";
     if (name == "steps_ratio") c.keys.limits.low = 0.5, c.keys.value = 0.05;
     if (name == "less_than") c.keys.than.at = 2;
     const Verdict v = testing::verdict(r, c);

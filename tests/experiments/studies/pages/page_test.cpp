@@ -36,7 +36,7 @@ void check_order(const std::string& text, const std::vector<std::string>& parts)
 
 }  // namespace
 
-TEST_CASE("a page opens with question, set-up, finding and figure, and verdicts follow") {
+TEST_CASE("a page opens with question, answer and figure; verdicts and set-up follow") {
   StudyResults r = rich();
   r.question = "Many <narrow> heads?";
   for (TrialRecord& t : r.trials)
@@ -45,9 +45,10 @@ TEST_CASE("a page opens with question, set-up, finding and figure, and verdicts 
                    "model": {"width": 64, "layers": 1}, "train": {"steps": 30}})";
   const std::string html = page_of(r);
   CHECK(testing::malformed(html) == "");
-  check_order(html, {"class=\"contents\"", "A synthetic curve", "Many &lt;narrow&gt; heads?", "<dt>Task</dt>",
-                     "the sum of the last 4 tokens", "<dt>Model</dt>", "<dt>Varied</dt>", "class=\"headline\"",
-                     "id=\"main-figure\"", "id=\"verdicts\"", "id=\"failed\"", "id=\"series-1\"", "id=\"about\""});
+  check_order(html, {"class=\"contents\"", "A synthetic curve", "<h1>Many &lt;narrow&gt; heads?</h1>",
+                     "class=\"headline\"", "id=\"main-figure\"", "id=\"verdicts\"", "class=\"whisker\"",
+                     "id=\"set-up\"", "<dt>Task</dt>", "the sum of the last 4 tokens", "<dt>Model</dt>",
+                     "<dt>Varied</dt>", "id=\"failed\"", "id=\"series-1\"", "id=\"about\""});
   r.question.clear();
   CHECK(contains(page_of(r), "How does MSE depend on heads?"));
 }

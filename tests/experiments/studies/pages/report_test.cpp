@@ -205,7 +205,7 @@ TEST_CASE("figures are drawn, labelled and painted") {
 TEST_CASE("the paper's optimum is marked, a bound has a panel of its own, and both scales are there") {
   StudyResults r = rich();
   const Plot plot = curve_figure(r, "D 256")->plot;
-  REQUIRE(plot.guides.size() == 1);  // argmin_in [8]
+  REQUIRE(plot.guides.size() == 1);  // optimum_at [8]
   CHECK(plot.guides[0].x == 8);
   CHECK(plot.guides[0].label == "paper’s best: 8");
   REQUIRE(plot.below.size() == 1);
@@ -305,7 +305,7 @@ TEST_CASE("without gnuplot the page has the tables and says so") {
   CHECK(malformed(page) == "");
   CHECK(contains(page, "gnuplot is not installed"));
   CHECK(contains(page, "<table class=\"sort\">"));
-  CHECK_FALSE(contains(page, "<svg"));
+  CHECK_FALSE(contains(page, "figure-d-64.svg"));
   CHECK_FALSE(std::filesystem::exists(folder / "figure-d-64.svg"));
 }
 
@@ -361,7 +361,7 @@ TEST_CASE("a report of diverged metrics, of zeros and of numbers that are hardly
     StudyResults r = testing::study({1, 2, 4}, errors);
     for (const bool on_logs : {true, false})
       for (ClaimConfig c :
-           {claim("interior_optimum"), claim("argmin_in", {.among = {2}}), claim("monotone"),
+           {claim("interior_optimum"), claim("optimum_at", {.among = {2}}), claim("monotone"),
             claim("flat", {.factor = 1.1}), claim("curved", {.percent = 5}), claim("slope", {.limits = {.low = 0}}),
             claim("saturates"), claim("band", {.limits = {.low = 0}}), claim("within_percent", {.value = 1}),
             claim("within_factor", {.at = 2})}) {
@@ -571,7 +571,7 @@ TEST_CASE("a page tells what validation said of every rate that was tried") {
   r.trials.back() = testing::failed(r.trials.back());
   CHECK(contains(as_markdown(study_page({r, {}}, {})), "| 4 | **2.00** | failed |\n"));
   std::erase_if(r.trials, [](const TrialRecord& t) { return t.choice.at("train.optimizer.lr") == 0.1; });
-  CHECK_FALSE(contains(as_markdown(study_page({r, {}}, {})), "<details>"));
+  CHECK_FALSE(contains(as_markdown(study_page({r, {}}, {})), "| heads | 0.01 |"));
 }
 
 TEST_CASE("what trials were trained with, in a line") {
@@ -584,16 +584,19 @@ TEST_CASE("what trials were trained with, in a line") {
         "D 64, 256 · 1, 2 layers · 300, 600 steps of 32 sequences · adamw, learning rates 0.01 · 3 seeds · positions "
         "alibi · "
         "loss from position 3");
+  for (TrialRecord& t : r.trials)
+    t.config = R"({"task": {}, "model": {"layers": 1, "ffn_width": 0, "norm": "none"}, "train": {}})";
+  CHECK(settings_line(r) == "1 layer · no feed-forward network · no norm · 3 seeds");
   for (TrialRecord& t : r.trials) t.config = R"({"task": {"kind": "lemma"}})";
   CHECK(settings_line(r).empty());
 }
 
 TEST_CASE("what the verdicts are with the second-best rates is said, and which turn") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("interior_optimum"), claim("argmin_in")};
+  r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  CHECK(second_choices(r, judge(r)).empty());
+  CHECK(second_best(r, judge(r)).sentence.empty());
   // Three rates at each x: the smallest trains nothing, the largest is a little worse everywhere than the middle
   // one, and far worse at x = 4.
   const std::vector<TrialRecord> first = r.trials;
@@ -614,42 +617,89 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   const std::vector<Verdict> verdicts = judge(r);
   REQUIRE(verdicts[0].status == VerdictStatus::pass);
   REQUIRE(verdicts[1].status == VerdictStatus::pass);
-  const std::string said = second_choices(r, verdicts);
-  CHECK(
-      said.starts_with("With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the "
-                       "threshold; the other side has “"));
-  CHECK(contains(said, in_words(r.claims[1])));
+  const SecondBest second = second_best(r, verdicts);
+  CHECK(second.sentence ==
+        "With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the threshold.");
+  CHECK(second.turned[0].empty());
+  CHECK(second.turned[1].starts_with("turns at the second-best lr: "));
+  CHECK(contains(files_of(r)["report.html"], "<span class=\"badge\">turns at the second-best lr: "));
   CHECK(contains(files_of(r)["report.html"], "With the second-best value of lr at every x"));
 }
 
 TEST_CASE("the table on the terminal") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("interior_optimum"), claim("argmin_in")};
+  r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  CHECK(terminal_table(r) ==
-        "heads        1        2        4        8       16\n"
-        "mse       1.03    0.103   0.0101   0.0300    0.200\n"
-        "    ±   0.0862  0.00862  4.36e-4  0.00115  0.00577\n"
-        "\n"
-        "± standard error over seeds; geometric means, which claims compare: mse\n"
-        "\n"
-        "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 0.0002\n"
-        "argmin_in [4]      pass   best heads = 4, 2.95× [1.78, 4.89], p = 0.003\n"
-        "The paper’s claims: 2 hold.\n"
-        "[ ] confidence intervals at 96.7 to 97.5 %, as each test needs\n");
-  const std::string narrow = terminal_table(r, {.columns = 30, .has_colours = false});
-  for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
-    const std::string line = narrow.substr(at, end - at);
-    CHECK(display_width(line) <= 30);
-  }
-  CHECK(contains(terminal_table(r, {.columns = 80, .has_colours = true}), "interior_optimum   \x1b[32mpass\x1b[0m"));
+  const std::string table = terminal_table(r), verbose = terminal_table(r, {.is_verbose = true});
+  CHECK(
+      table.starts_with("The paper’s claims: 2 hold.\n\n"
+                        "pass        as the paper says\n"
+                        "            1 head 101× [81.2, 126] · 16 heads 19.7× ["));
+  CHECK(contains(table,
+                 "] · of 4 heads · needs > 1×\n"
+                 "pass        as the paper says\n"
+                 "            best: 4 heads · 8 heads 2.95× ["));
+  CHECK(
+      table.ends_with("\n\n"
+                      "heads        1        2        4        8       16\n"
+                      "mse       1.03    0.103   0.0101   0.0300    0.200\n"
+                      "    ±   0.0862  0.00862  4.36e-4  0.00115  0.00577\n"
+                      "\n"
+                      "± standard error over seeds; geometric means, which claims compare: mse\n"
+                      "\n"
+                      "[ ] confidence intervals at 96.7 to 97.5 %, as each test needs\n"));
+  CHECK_FALSE(contains(table, "p = "));
+  CHECK(contains(verbose, "            At heads = 1 the error is 101× [81.2, 126] that at heads = 4"));
+  CHECK(contains(verbose, "That holds (p = 0.003, by Holm over 2 claims)."));
+  CHECK(contains(terminal_table(r, {.columns = 80, .has_colours = true}), "\n\x1b[32mpass\x1b[0m        as the paper"));
   const std::string several = terminal_table(rich());
   CHECK(contains(several, "D 64\nheads"));
   CHECK(contains(several, "\naccuracy "));
   CHECK(contains(several, "lr"));
   CHECK(contains(terminal_table(rich()), "0.01!"));
   CHECK(contains(terminal_table(rich()), "failed"));
+}
+
+TEST_CASE("verdicts fit terminals of 60, 80 and 120 columns, and break between their numbers") {
+  StudyResults r = testing::u_curve();
+  r.claims = {claim("interior_optimum")};
+  r.claims[0].paper = "one head is too few for the task, and heads of width 1 are too narrow for any of it";
+  r.claims[0].keys.factor = 1.1;
+  const auto shown = [&](int columns) {
+    const std::string text = terminal_table(r, {.columns = columns});
+    for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+      CHECK(display_width(text.substr(at, end - at)) <= static_cast<size_t>(columns));
+    const size_t verdict = text.find("pass ");
+    return text.substr(verdict, text.find("\n\n", verdict) - verdict);
+  };
+  CHECK(shown(60) ==
+        "pass        one head is too few for the task, and heads of\n"
+        "            width 1 are too narrow for any of it\n"
+        "            1 head 101× [81.2, 126]\n"
+        "            16 heads 19.7× [18.1, 21.4] · of 4 heads\n"
+        "            needs ≥ 1.1×");
+  CHECK(shown(80) ==
+        "pass        one head is too few for the task, and heads of width 1 are too\n"
+        "            narrow for any of it\n"
+        "            1 head 101× [81.2, 126] · 16 heads 19.7× [18.1, 21.4] · of 4 heads\n"
+        "            needs ≥ 1.1×");
+  CHECK(shown(120) ==
+        "pass        one head is too few for the task, and heads of width 1 are too narrow for any of it\n"
+        "            1 head 101× [81.2, 126] · 16 heads 19.7× [18.1, 21.4] · of 4 heads · needs ≥ 1.1×");
+}
+
+TEST_CASE("a verdict that is left open says on a terminal what would decide it") {
+  StudyResults r = testing::study({1, 2}, {{1, 1.1, 1.2}, {2, 2.2, 2.41}});
+  r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
+  r.claims[0].keys.factor = 2.005;  // between the seeds' ratios
+  r.claims[0].log_error = true;
+  CHECK(contains(terminal_table(r), "\n            1 head 1.10 · 2.20 for heads = 2 · 0.49"));
+  CHECK(contains(terminal_table(r), " · needs ≤ 0.499×\n            About "));
+  CHECK(contains(terminal_table(r), " seeds would decide.\n"));
+  for (TrialRecord& t : r.trials) t.test["relative_mse"] = t.test["mse"], t.validation["relative_mse"] = t.test["mse"];
+  r.report.y_metric = "relative_mse";
+  CHECK(contains(terminal_table(r), "\n            Nothing was learned here, as even the least error leaves 1.10"));
 }
 
 }  // namespace headroom::experiments

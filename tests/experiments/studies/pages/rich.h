@@ -48,7 +48,7 @@ inline StudyResults rich() {
   r.report.x_scale = Scale::log2;
   r.report.y_scale = Scale::log10;
   r.report.overlays = {{"D 256", "bound", {{1, 4.0}, {2, 3.5}, {4, 2.5}, {8, 3}, {16, 3.9}, {32, 4}}}};
-  r.claims = {claim("interior_optimum"), claim("argmin_in", {.among = {8}}),
+  r.claims = {claim("interior_optimum"), claim("optimum_at", {.among = {8}}),
               claim("within_factor", {.at = 8, .factor = 3})};
   for (ClaimConfig& c : r.claims) c.series = "D 256";
   r.resolved_config = "[study]\nid = \"synthetic\"\n";

@@ -82,7 +82,7 @@ TEST_CASE("Every claim of the paper names a sentence, and every sentence has a c
   }
   for (const PaperSentence& s : paper_sentences()) {
     CAPTURE(s.id);
-    CHECK(tested.contains(s.id) == s.untested.empty());
+    CHECK((tested.contains(s.id) || !s.untested.empty()));  // both: its claim is in a profile that none has run
   }
 }
 

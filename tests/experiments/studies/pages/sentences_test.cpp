@@ -6,6 +6,7 @@
 #include "experiments/output/html.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
+#include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
 #include "tests/experiments/synthetic.h"
@@ -44,7 +45,7 @@ StudyResults lawful() {
 
 TEST_CASE("the finding is the first decided claim of the paper, and says that a pilot is one") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("argmin_in", {.among = {4}}), claim("interior_optimum")};
+  r.claims = {claim("optimum_at", {.among = {4}}), claim("interior_optimum")};
   r.claims[0].paper = "";
   r.claims[0].theorem = "four are best";
   for (TrialRecord& t : r.trials) t.steps = 10;
@@ -66,6 +67,67 @@ TEST_CASE("the finding is the first decided claim of the paper, and says that a 
   CHECK(finding(r, judge(r)) == "Not judged: 15 of 100 trials are done.");
   CHECK(finding(r, {}) == "This profile judges no claim.");
   CHECK(headline(judge(r)) == "The paper’s claims: 1 not run. Our own claims: 1 not run.");
+}
+
+TEST_CASE(
+    "that nothing was learned is said first, with what to change, until a model has learned or a claim is decided") {
+  StudyResults r = testing::study({1, 2}, {{0.996, 0.998}, {1.01, 1.02}});
+  r.report.y_metric = "relative_mse";
+  for (TrialRecord& t : r.trials) {
+    t.test["relative_mse"] = t.test["mse"];
+    t.config = R"({"task": {"length": 24}})";
+  }
+  r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
+  CHECK(nothing_learned(r).empty());  // nothing was trained
+  for (TrialRecord& t : r.trials) t.steps = 600;
+  const std::string said =
+      "No answer yet: no model learned the task; the best leaves 99.7 % of the variance. Train longer than 600 steps, "
+      "or shorten task.length.";
+  CHECK(headline(r, judge(r)) == said);
+  CHECK(terminal_table(r).starts_with(said + "\n"));
+  r.planned = 8;
+  CHECK(headline(r, judge(r)).starts_with("No answer yet: no model so far learned the task; "));
+  std::vector<Verdict> verdicts = judge(r);
+  verdicts[0].status = VerdictStatus::pass;  // of another metric, say
+  CHECK_FALSE(contains(headline(r, verdicts), "No answer"));
+  r.claims[0].learned_at = 0.2;
+  CHECK(contains(nothing_learned(r), "the best relative_mse is 0.997, and learning takes 0.2."));
+  for (TrialRecord& t : r.trials) t.test["relative_mse"] /= t.x == 1 ? 10 : 1;
+  CHECK(nothing_learned(r).empty());
+}
+
+TEST_CASE(
+    "that nothing was learned of a text is said against the floor of its data, and no context is to be shortened") {
+  StudyResults r = testing::study({1, 2}, {{2.61, 2.62}, {2.71, 2.72}});
+  r.report.y_metric = "cross_entropy";
+  for (TrialRecord& t : r.trials) {
+    t.steps = 50;
+    t.test["cross_entropy"] = t.test["mse"];
+    t.data = {{"tinyshakespeare.txt", "0"}};
+    t.config = R"({"task": {"kind": "next-token", "source": "tinyshakespeare", "tokenizer": "char", "length": 32}})";
+  }
+  CHECK(
+      nothing_learned(r) ==
+      "No answer yet: no model learned the task; the best cross_entropy is 2.61, and learning takes less than the 2.5 "
+      "of a table that sees one token alone. Train longer than 50 steps.");
+  r.trials[0].test["cross_entropy"] = r.trials[1].test["cross_entropy"] = 2.4;
+  CHECK(nothing_learned(r).empty());
+}
+
+TEST_CASE("the headline says how many seeds would decide") {
+  const StudyResults r = testing::study({1}, {{1}});
+  std::vector<Verdict> verdicts(3);
+  for (Verdict& v : verdicts) {
+    v.claim = claim("optimum_at");
+    v.status = VerdictStatus::undecided;
+    v.seeds_needed = 7;
+  }
+  verdicts[1].seeds_needed = 12;
+  CHECK(headline(r, verdicts).ends_with("3 undecided. About 12 seeds would decide the 3 undecided claims."));
+  verdicts[2].seeds_needed.reset();
+  CHECK(headline(r, verdicts).ends_with(" About 12 seeds would decide 2 of the 3 undecided claims."));
+  verdicts.erase(verdicts.begin() + 1, verdicts.end());
+  CHECK(headline(r, verdicts).ends_with(" About 7 seeds would decide the undecided claim."));
 }
 
 TEST_CASE("what would change a verdict") {

@@ -8,10 +8,8 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/studies/config/overrides.h"
-#include "experiments/studies/config/trial_config.h"
-#include "experiments/studies/export/published.h"
 #include "experiments/studies/run/store/annotations.h"
+#include "experiments/studies/run/store/trial_lines.h"
 #include "experiments/studies/toml/value.h"
 #include "models/files/json.h"
 
@@ -172,7 +170,11 @@ json line_object(const std::string& line) {
   return object;
 }
 
-PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& plan) {
+}  // namespace
+
+PublishedRun run_from_line(const std::string& line, std::map<int64_t, PlanEntry>& plan) {
+  const json object = line_object(line);
+  const LineTable in(object);
   require(in.at("headroom") == "trials", "'headroom' is {}: expected \"trials\"", models::shown(in.at("headroom")));
   const int64_t format = in.count("format");
   require(format == published_format, "format {}, and this program reads {}: {}", format, published_format,
@@ -180,10 +182,6 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   PublishedRun run;
   run.study = in.text("study");
   run.profile = in.text("profile");
-  require(is_folder_name(run.study),
-          "'study' is '{}': expected letters, digits, - and _, a letter or digit first, at most 100",
-          excerpt(run.study));
-  require(is_run_name(run.profile), "'profile' is '{}': expected the name of a run's folder", excerpt(run.profile));
   run.version = in.text("version");
   run.trials = in.count("trials", most_published);
   run.is_whole = in.flag("whole");
@@ -208,13 +206,12 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   return run;
 }
 
-TrialRecord published_trial(const LineTable& in, bool is_whole, std::map<int64_t, PlanEntry>& plan) {
+TrialRecord trial_from_line(const std::string& line, bool is_whole, std::map<int64_t, PlanEntry>& plan) {
+  const json object = line_object(line);
+  const LineTable in(object);
   TrialRecord r;
   r.id = in.text("id");
   r.config = in.text("config");
-  require(trial_id_of(r.config) == r.id,
-          "trial '{}' is not that of its config, whose id is {}: one of the two was changed", excerpt(r.id),
-          trial_id_of(r.config));
   try {
     line_object(r.config);
   } catch (const Error& error) {
@@ -245,45 +242,6 @@ TrialRecord published_trial(const LineTable& in, bool is_whole, std::map<int64_t
   r.history = read_history(in.list("history"));
   r.predictions = read_predictions(in.list("predictions"));
   return r;
-}
-
-}  // namespace
-
-PublishedReader::PublishedReader(const std::filesystem::path& path, const LineLimits& limits) : lines_(path, limits) {
-  std::string line;
-  if (!lines_.next(line)) lines_.complain("the file is empty: expected a file that 'headroom export trials' wrote");
-  try {
-    const json object = line_object(line);
-    run_ = published_run(LineTable(object), plan_);
-  } catch (const Error& error) {
-    lines_.complain(error.what());
-  }
-}
-
-bool PublishedReader::next(TrialRecord& trial) {
-  if (has_ended_) return false;
-  std::string line;
-  if (!lines_.next(line)) {
-    has_ended_ = true;
-    if (count_ != run_.trials)
-      lines_.complain(fmt::format("the file is cut short: it has {} of {} trials", count_, run_.trials));
-    for (auto& [position, entry] : plan_) {
-      if (position != std::ssize(run_.plan))
-        lines_.complain(fmt::format("place {} of the plan is missing", run_.plan.size()));
-      run_.plan.push_back(std::move(entry));
-    }
-    return false;
-  }
-  try {
-    const json object = line_object(line);
-    trial = published_trial(LineTable(object), run_.is_whole, plan_);
-    require(trial.id > last_, "trial {} after {}: expected trials in order of their ids, each once", trial.id, last_);
-    require(++count_ <= run_.trials, "there are more trials than the {} of the first line", run_.trials);
-  } catch (const Error& error) {
-    lines_.complain(error.what());
-  }
-  last_ = trial.id;
-  return true;
 }
 
 }  // namespace headroom::experiments

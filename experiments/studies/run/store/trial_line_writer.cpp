@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "experiments/studies/export/published.h"
+#include "experiments/studies/run/store/trial_lines.h"
 
 namespace headroom::experiments {
 namespace {
@@ -103,7 +103,20 @@ bool is_named(const PublishedRun& run, const std::string& metric) {
   return toml == run.facts.end() || toml->second.find('"' + metric + '"') != std::string::npos;
 }
 
-std::string header_line(const PublishedRun& run, const std::vector<std::string>& missing) {
+/// A data file's name below the folder of data or models that held it: where that folder is, is nobody else's business.
+std::string shared_name(const std::string& path) {
+  for (const char* folder : {"/data/", "/models/"})
+    if (const size_t at = path.rfind(folder); at != std::string::npos) return path.substr(path.find('/', at + 1) + 1);
+  return path;
+}
+
+}  // namespace
+
+std::string line_of_run(const PublishedRun& run, const std::set<std::string>& ids) {
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < run.plan.size(); ++i)
+    if (const PlanEntry& entry = run.plan[i]; !ids.contains(entry.id))
+      missing.push_back(fmt::format("[{},{}]", json_text(entry.id), json_place(entry, i)));
   const auto note_text = [](const Note& n) { return fmt::format("[{},{}]", json_text(n.at), json_text(n.text)); };
   return fmt::format(
       R"({{"headroom":"trials","format":{},"study":{},"profile":{},"version":{},"trials":{},"whole":{},"facts":{},)"
@@ -114,36 +127,22 @@ std::string header_line(const PublishedRun& run, const std::vector<std::string>&
       fmt::join(missing, ","));
 }
 
-}  // namespace
-
-PublishedWriter::PublishedWriter(const std::filesystem::path& path, PublishedRun run, const std::set<std::string>& ids)
-    : file_(path), run_(std::move(run)) {
-  run_.trials = std::ssize(ids);
-  std::vector<std::string> missing;
-  for (size_t i = 0; i < run_.plan.size(); ++i) {
-    const PlanEntry& entry = run_.plan[i];
-    if (ids.contains(entry.id)) places_[entry.id].push_back(i);
-    else missing.push_back(fmt::format("[{},{}]", json_text(entry.id), json_place(entry, i)));
-  }
-  file_.write(header_line(run_, missing));
-}
-
-void PublishedWriter::add(const TrialRecord& r) {
-  const std::string places = json_array(places_[r.id], [&](const size_t i) { return json_place(run_.plan[i], i); });
+std::string line_of_trial(const TrialRecord& r, const PublishedRun& run, const std::vector<size_t>& places) {
+  const std::string plan = json_array(places, [&](const size_t i) { return json_place(run.plan[i], i); });
+  std::map<std::string, std::string> shared;  // file → SHA-256
+  for (const auto& [path, hash] : r.data) shared[shared_name(path)] = hash;
   std::map<std::string, std::vector<double>> parts = r.test_parts;
-  std::erase_if(parts, [&](const auto& of) { return !run_.is_whole && !is_named(run_, of.first); });
+  std::erase_if(parts, [&](const auto& of) { return !run.is_whole && !is_named(run, of.first); });
   std::string line = fmt::format(
       R"({{"id":{},"status":{},"message":{},"ended":{},"seconds":{},"attempts":{},"steps":{},"parameters":{},"flops":{},)"
       R"("code":{},"data":{},"config":{},"plan":{},"validation":{},"test":{},"test_parts":{})",
       json_text(r.id), json_text(name_of(r.status)), json_text(r.message), static_cast<int64_t>(r.ended),
       digits_of(r.seconds), r.attempts, r.steps, r.parameters, digits_of(r.flops), json_text(r.code),
-      json_table(r.data, json_text), json_text(r.config), places, json_table(r.validation, digits_of),
+      json_table(shared, json_text), json_text(r.config), plan, json_table(r.validation, digits_of),
       json_table(r.test, digits_of), json_table(parts, json_list));
-  if (run_.is_whole)
+  if (run.is_whole)
     line += fmt::format(R"(,"history":{},"predictions":{})", json_history(r.history), json_predictions(r.predictions));
-  file_.write(line + "}\n");
+  return line + "}\n";
 }
-
-void PublishedWriter::commit() { file_.commit(); }
 
 }  // namespace headroom::experiments

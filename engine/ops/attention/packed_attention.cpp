@@ -1,0 +1,48 @@
+#include "engine/ops/attention/packed_attention.h"
+
+#include "engine/error.h"
+#include "engine/ops/attention/attention_fast.h"
+#include "engine/ops/attention/attention_kernel.h"
+
+namespace headroom::engine {
+namespace {
+
+AttentionOptions options_of(const PackedAttentionCall& c) {
+  return {.causal = c.problem.causal, .scale = c.problem.scale, .key_mask = c.key_mask, .window = c.problem.window};
+}
+
+void unpack_all(PackedAttentionCall& c) {
+  c.out = attention(c.q, unpack_rows(c.k), unpack_rows(c.v), c.slopes, options_of(c));
+}
+
+bool has_few_queries(const PackedAttentionCall& c) { return few_queries(c.problem); }
+
+}  // namespace
+
+Op<PackedAttentionCall> packed_attention_op{
+    "packed_attention",
+    {{.name = "few queries",
+      .dtypes = DType::f32,
+      .run = packed_attention_few,
+      .levels = kernel::attention_chunk_part.levels(),
+      .takes_strided = true,
+      .supports = has_few_queries},
+     {.name = "unpacked", .dtypes = DType::f32, .run = unpack_all, .is_reference = true, .takes_strided = true}}};
+
+Tensor packed_attention(const Tensor& q, const PackedRows& k, const PackedRows& v, const Tensor& slopes,
+                        const AttentionOptions& options) {
+  PackedAttentionCall call{q, k, v, slopes, options.key_mask};
+  packed_attention_op.check(call);
+  require(options.dropout == 0, "packed_attention: a dropout of {}: it has none", options.dropout);
+  // The problem is that of rows of numbers: views of one number show their shapes.
+  const auto shown = [](const PackedRows& rows) {
+    return Tensor::zeros({1}).expand(rows.bytes.shape().with(rows.bytes.rank() - 1, rows.dim));
+  };
+  const AttentionProblem& p = call.problem = attention_problem(q, shown(k), shown(v), slopes, options);
+  call.out.y = Tensor::empty({p.batch, p.queries, p.heads, p.v_dim});  // (B, Tq, H, d_v)
+  call.out.lse = Tensor::empty({p.batch, p.heads, p.queries});         // (B, H, Tq)
+  if (call.out.y.numel() > 0) packed_attention_op.run(call);
+  return call.out.y;
+}
+
+}  // namespace headroom::engine

@@ -1,0 +1,71 @@
+#include "engine/quantized/packed_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/quantized/dequantize_kernel.h"
+#include "engine/quantized/quantize.h"
+
+namespace headroom::engine {
+namespace {
+
+constexpr int64_t rows_at_once = 64;
+
+template <class Half>
+void pack_halves(const float* x, int64_t count, uint8_t* bytes) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Half rounded(x[i]);
+    std::memcpy(bytes + 2 * i, &rounded.bits, 2);
+  }
+}
+
+void pack_row(BlockFormat format, const float* x, int64_t dim, uint8_t* bytes) {
+  if (format == BlockFormat::f16) return pack_halves<f16>(x, dim, bytes);
+  if (format == BlockFormat::bf16) return pack_halves<bf16>(x, dim, bytes);
+  for (int64_t b = 0; b < dim / 32; ++b)
+    if (!quantize_block_q8_0(x + 32 * b, bytes + 34 * b))
+      fail("pack rows: a row holds a number too large for a scale of 16 bits");
+}
+
+}  // namespace
+
+int64_t packed_bytes(BlockFormat format, int64_t dim) {
+  const BlockTraits& traits = traits_of(format);
+  require(std::find(packed_formats.begin(), packed_formats.end(), format) != packed_formats.end(),
+          "pack rows: {} is not packed; known: f16, bf16, q8_0", traits.name);
+  require(dim >= 1 && dim % traits.elements == 0, "pack rows: rows of {} are no whole blocks of {} numbers of {}", dim,
+          traits.elements, traits.name);
+  return dim / traits.elements * traits.bytes;
+}
+
+PackedRows pack_rows(const Tensor& x_in, BlockFormat format) {
+  require(x_in.rank() >= 1 && is_floating(x_in.dtype()) && x_in.device().is_cpu(),
+          "pack rows: expected rows of real numbers on the CPU, got {}", x_in.str());
+  const Tensor x = x_in.to(DType::f32).contiguous();  // (..., d)
+  const int64_t dim = x.dim(-1), bytes = packed_bytes(format, dim), rows = x.numel() / dim;
+  const Tensor out = Tensor::empty(x.shape().with(x.rank() - 1, bytes), DType::u8);  // (..., bytes)
+  const auto* from = x.data<float>();
+  auto* to = out.mutable_data<uint8_t>();
+  parallel_ranges(rows, rows_at_once, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) pack_row(format, from + r * dim, dim, to + r * bytes);
+  });
+  return {out, format, dim};
+}
+
+Tensor unpack_rows(const PackedRows& packed) {
+  const int64_t blocks = packed.dim / traits_of(packed.format).elements;
+  const Tensor bytes = packed.bytes.contiguous();
+  const int64_t rows = bytes.numel() / bytes.dim(-1);
+  const Tensor out = Tensor::empty(bytes.shape().with(bytes.rank() - 1, packed.dim));  // (..., d)
+  const auto* from = bytes.data<uint8_t>();
+  auto* to = out.mutable_data<float>();
+  parallel_ranges(rows, rows_at_once, [&](int64_t begin, int64_t end) {
+    kernel::dequantize_blocks(packed.format, from + begin * bytes.dim(-1), (end - begin) * blocks,
+                              to + begin * packed.dim);
+  });
+  return out;
+}
+
+}  // namespace headroom::engine

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "experiments/output/file.h"
+#include "experiments/output/program.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/config/shipped_files.h"
+#include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store/shared_folder.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SubmitArguments : StudyArguments {
+  std::string file, data, device;
+  std::vector<std::string> sbatch;
+  int workers = 4;
+  bool prints = false;
+};
+
+/// A word of a shell's command line, or of a line of #SBATCH, as it is.
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("@%+=:,./_-").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
+  return text + "'";
+}
+
+std::string quoted(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (const std::string& word : words) all.push_back(quoted(word));
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
+/// `headroom COMMAND STUDY …`, with whole paths: a job may begin anywhere.
+std::string command_line(const SubmitArguments& arguments, const char* command) {
+  std::vector<std::string> words{fs::read_symlink("/proc/self/exe").string(),
+                                 command,
+                                 fs::absolute(study_file(arguments.file)).string(),
+                                 "--profile",
+                                 arguments.profile,
+                                 "--out",
+                                 fs::absolute(arguments.out).string()};
+  for (const std::string& setting : arguments.settings) words.insert(words.end(), {"--set", setting});
+  return quoted(words);
+}
+
+/// What both scripts begin with. The user's arguments come last: of two lines that say one thing the last counts.
+std::string head_of(const SubmitArguments& arguments, const std::string& name, const fs::path& log,
+                    const std::string& more) {
+  const std::string users = arguments.sbatch.empty() ? "" : fmt::format("#SBATCH {}\n", quoted(arguments.sbatch));
+  return fmt::format(
+      "#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --output={}\n#SBATCH --open-mode=append\n{}{}cd {} || exit 1\n",
+      name, quoted(log.string()), more, users, quoted(fs::current_path().string()));
+}
+
+std::string worker_script(const SubmitArguments& arguments, const Study& study, const fs::path& folder) {
+  std::vector<std::string> more{"--shared", "--yes", "--quiet"};
+  if (!arguments.data.empty()) more.insert(more.end(), {"--data", fs::absolute(arguments.data).string()});
+  if (!arguments.device.empty()) more.insert(more.end(), {"--device", arguments.device});
+  const std::string head =
+      head_of(arguments, "headroom-" + study.head.id, folder / "%A_%a.log",
+              fmt::format("#SBATCH --array=1-{}\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n", arguments.workers));
+  return head + command_line(arguments, "run") + " " + quoted(more) +
+         R"( ${SLURM_CPUS_ON_NODE:+--threads "$SLURM_CPUS_ON_NODE"} &
+run=$! warned=
+# Before the time limit comes USR1, before a preemption TERM: the run writes a checkpoint and ends with 130. After the
+# former the job goes back to the queue; whoever is first, it or another worker, goes on from the checkpoint.
+trap 'warned=1; kill -TERM "$run"' USR1
+trap 'kill -TERM "$run"' TERM
+while wait "$run"; status=$?; kill -0 "$run" 2>/dev/null; do :; done
+[ -n "$warned" ] && [ "$status" -eq 130 ] && scontrol requeue "$SLURM_JOB_ID"
+exit "$status"
+)";
+}
+
+std::string report_script(const SubmitArguments& arguments, const Study& study, const fs::path& folder) {
+  return head_of(arguments, fmt::format("headroom-{}-report", study.head.id), folder / "report-%j.log", "") + "exec " +
+         command_line(arguments, "report") + "\n";
+}
+
+/// Hands a script to Slurm. Returns the job's number.
+std::string submit_script(const fs::path& script, const std::vector<std::string>& options) {
+  const auto sbatch = find_program("sbatch");
+  require(sbatch.has_value(),
+          "sbatch is not on PATH: this is no host that submits to Slurm; --print shows the scripts");
+  std::vector<std::string> words{"--parsable"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back(script.string());
+  constexpr double patience = 120;  // of a controller that is busy
+  const ProgramResult result = run_program(*sbatch, words, "", patience);
+  require(result.status == 0, "sbatch refuses {}: {}", script.string(), result.errors);
+  return result.output.substr(0, result.output.find_first_of(";\n"));  // JOB or JOB;CLUSTER
+}
+
+void submit(const SubmitArguments& arguments) {
+  const Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  const fs::path run = fs::absolute(study_folder(study, arguments.out)), folder = run / "slurm";
+  const std::string workers = worker_script(arguments, study, folder), report = report_script(arguments, study, folder);
+  if (arguments.prints) return write_output(fmt::format("{}\n{}", workers, report));
+  share_run(run);
+  make_folder(folder);  // Slurm makes none for its logs
+  write_file(folder / "workers.sh", workers);
+  write_file(folder / "report.sh", report);
+  const std::string job = submit_script(folder / "workers.sh", {}),
+                    last = submit_script(folder / "report.sh", {"--dependency=afterany:" + job});
+  fmt::print("{} · {}: job {} ({} workers), then job {} (report); logs in {}\n", study.head.id, study.run, job,
+             arguments.workers, last, folder.string());
+}
+
+}  // namespace
+
+void add_submit_command(Command app) {
+  const Command command = app.command("submit", "train a study with Slurm: an array of workers, then a report");
+  const auto a = std::make_shared<SubmitArguments>();
+  command.option("STUDY", a->file, "id or file of a study").required();
+  command.option("SBATCH", a->sbatch, "behind --: options of sbatch for both, such as --partition=P --time=4:00:00");
+  add_study_options(command, *a);
+  command.option("--workers", a->workers, "jobs of the array").range(1, 10000);
+  command.option("--device", a->device, "as in run");
+  add_data_option(command, a->data);
+  command.flag("--print", a->prints, "only print the two scripts");
+  command.action([a] {
+    a->profile = profile_of(*a, a->file);
+    submit(*a);
+  });
+}
+
+}  // namespace headroom::experiments

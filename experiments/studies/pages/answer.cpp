@@ -1,0 +1,157 @@
+#include "experiments/studies/pages/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/headline.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string>;
+
+/// Verdicts on one claim in several series.
+struct ClaimGroup {
+  std::string words;
+  ClaimSource source = ClaimSource::ours;
+  std::map<VerdictStatus, Names> series;  ///< those with a verdict
+
+  size_t decided() const { return count(VerdictStatus::pass) + count(VerdictStatus::fail); }
+  size_t count(VerdictStatus status) const { return series.count(status) ? series.at(status).size() : 0; }
+};
+
+/// The claim on which most series have a decided verdict; the paper's before others.
+ClaimGroup largest_group(const std::vector<Verdict>& verdicts) {
+  std::vector<ClaimGroup> groups;
+  for (const Verdict& v : verdicts) {
+    const std::string words = in_words(v.claim);
+    auto found = std::find_if(groups.begin(), groups.end(), [&](const ClaimGroup& g) { return g.words == words; });
+    if (found == groups.end()) found = groups.insert(found, ClaimGroup{words, source(v.claim), {}});
+    Names& names = found->series[v.status];
+    if (std::count(names.begin(), names.end(), v.claim.series) == 0) names.push_back(v.claim.series);
+  }
+  return *std::max_element(groups.begin(), groups.end(), [](const ClaimGroup& a, const ClaimGroup& b) {
+    return std::tuple(a.decided(), a.source == ClaimSource::paper) <
+           std::tuple(b.decided(), b.source == ClaimSource::paper);
+  });
+}
+
+/// "a", "a and b", "a, b and c".
+std::string with_and(const Names& names) {
+  if (names.size() < 2) return names.empty() ? "" : names[0];
+  return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
+/// Every setting of task and model: its path → the values that the trials of some series have.
+std::map<std::string, std::set<std::string>> task_and_model(const StudyResults& r, const Names& series) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const TrialRecord& t : r.trials) {
+    if (std::count(series.begin(), series.end(), t.series) == 0) continue;
+    const Json config = Json::parse(t.config, nullptr, false);
+    for (const char* part : {"task", "model"})
+      if (config.is_object() && config.contains(part)) {
+        const Json flat = config[part].flatten();
+        for (const auto& [path, value] : flat.items())
+          values[path].insert(value.is_string() ? value.get<std::string>() : value.dump());
+      }
+  }
+  return values;
+}
+
+/// The one setting with other values in the series for which a claim holds than in those for which it fails.
+struct Separation {
+  std::string name, holds, fails;
+};
+std::optional<Separation> separation(const StudyResults& r, const ClaimGroup& group) {
+  if (group.count(VerdictStatus::pass) == 0 || group.count(VerdictStatus::fail) == 0) return std::nullopt;
+  const auto holds = task_and_model(r, group.series.at(VerdictStatus::pass)),
+             fails = task_and_model(r, group.series.at(VerdictStatus::fail));
+  std::optional<Separation> only;
+  for (const auto& [path, values] : holds) {
+    const auto others = fails.find(path);
+    const auto is_shared = [&](const std::string& value) { return others->second.contains(value); };
+    if (others == fails.end() || std::any_of(values.begin(), values.end(), is_shared)) continue;
+    if (only) return std::nullopt;
+    only = Separation{path.substr(path.rfind('/') + 1), fmt::format("{}", fmt::join(values, ", ")),
+                      fmt::format("{}", fmt::join(others->second, ", "))};
+  }
+  return only;
+}
+
+/// "“both ends are worse” holds for D 256 and D 64, fails for learned positions".
+std::string group_words(const StudyResults& r, const ClaimGroup& group) {
+  const std::string claim = fmt::format("“{}”", group.words);
+  if (const auto by = separation(r, group))
+    return fmt::format("Depends on {}: {} holds with {}, fails with {}", by->name, claim, by->holds, by->fails);
+  Names parts;
+  for (const auto& [status, series] : group.series) {
+    const char* const says = status == VerdictStatus::pass        ? "holds"
+                             : status == VerdictStatus::fail      ? "fails"
+                             : status == VerdictStatus::undecided ? "is undecided"
+                                                                  : "was not judged";
+    parts.push_back(series == Names{""} ? says : fmt::format("{} for {}", says, with_and(series)));
+  }
+  return fmt::format("{} {}", claim, fmt::join(parts, ", "));
+}
+
+/// The words of the study, or why they are not shown.
+Answer own_answer(const StudyAnswer& own, const std::vector<Verdict>& verdicts) {
+  Names differing;
+  for (const auto& [ids, wanted] :
+       {std::pair{&own.holds, VerdictStatus::pass}, std::pair{&own.fails, VerdictStatus::fail}})
+    for (const Verdict& v : verdicts)
+      if (std::count(ids->begin(), ids->end(), v.claim.id) > 0 && v.status != wanted)
+        differing.push_back(fmt::format("“{}”{} {}, and its verdict is {}", in_words(v.claim),
+                                        subject_in_brackets(v.claim), wanted == VerdictStatus::pass ? "holds" : "fails",
+                                        name(v.status)));
+  if (differing.empty()) return {own.words, ""};
+  return {"",
+          fmt::format("The study’s own answer, “{}”, supposes that {}.", own.words, fmt::join(differing, "; that "))};
+}
+
+/// At which x a series chose among several values inside their grid, and at which it did not: " Learning rates …".
+std::string tuning_words(const StudyResults& r) {
+  Names parts;
+  for (const std::string& series : series_names(r)) {
+    Names tuned, untuned;
+    std::string key;
+    for (const Point& p : curve(r, series).points) {
+      if (p.choice.empty()) continue;
+      key = last_part(p.choice.begin()->first);
+      (p.single.empty() && p.edges.empty() ? tuned : untuned).push_back(exact(p.x));
+    }
+    if (tuned.empty() || untuned.empty()) continue;
+    parts.push_back(fmt::format("{} was tuned at {} = {}, not at {}{}", key, last_part(r.report.x_key),
+                                fmt::join(tuned, ", "), fmt::join(untuned, ", "),
+                                series.empty() ? "" : " of " + series));
+  }
+  return parts.empty() ? "" : fmt::format(" But {}.", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+Answer answer(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+  if (verdicts.empty()) return {finding(r, verdicts), ""};
+  if (std::none_of(verdicts.begin(), verdicts.end(), is_decided)) {
+    const std::string none = nothing_learned(r);
+    return {none.empty() ? finding(r, verdicts) : none, ""};
+  }
+  Answer out = r.answer.words.empty() ? Answer{} : own_answer(r.answer, verdicts);
+  const ClaimGroup group = largest_group(verdicts);
+  if (out.words.empty()) out.words = group.decided() > 1 ? group_words(r, group) : finding(r, verdicts);
+  while (out.words.ends_with('.')) out.words.pop_back();
+  if (verdicts.size() > 1) out.words += fmt::format("; {}{}", tally(verdicts), is_pilot(r) ? " in a pilot" : "");
+  out.words += "." + tuning_words(r);
+  return out;
+}
+
+}  // namespace headroom::experiments

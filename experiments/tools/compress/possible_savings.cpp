@@ -1,0 +1,93 @@
+#include "experiments/tools/compress/possible_savings.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/costs.h"
+#include "models/files/file_size.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr double q8_0_bits = 8.5;  ///< a block of 32 numbers: a byte each and a scale of two
+
+int64_t matrix(int64_t in, int64_t out, int64_t rank) { return rank > 0 ? rank * (in + out) : in * out; }
+
+/// Numbers of the maps to `count` heads' queries or keys, whole or as factors of all heads or of each.
+int64_t maps(int64_t width, int64_t count, int64_t dim, int64_t rank, int64_t head_rank) {
+  return head_rank > 0 ? count * matrix(width, dim, head_rank) : matrix(width, count * dim, rank);
+}
+
+double q8_0_bytes(int64_t numbers) { return static_cast<double>(numbers + 2 * ((numbers + 31) / 32)); }
+
+std::string size(double bytes) { return models::size_text(static_cast<uint64_t>(bytes)); }
+
+std::string percent_of(int64_t part, int64_t whole) {
+  const double value = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  return value < 10 ? fmt::format("{:.1f} %", value) : fmt::format("{:.0f} %", value);
+}
+
+std::string files_text(const PossibleSavings& s) {
+  const auto bytes_of = [](double numbers, double bits) { return size(numbers * bits / 8); };
+  const double half = static_cast<double>(s.queries_keys) / 2;
+  if (s.bits_per_number() > q8_0_bits + 0.5)
+    return fmt::format(
+        " Of the files' {}, 8 bits a number (headroom convert --dtype q8_0) leave about {}; half the width of all "
+        "queries and "
+        "keys saves {}. Quantise first.",
+        models::size_text(s.bytes), bytes_of(static_cast<double>(s.parameters), q8_0_bits),
+        bytes_of(half, s.bits_per_number()));
+  return fmt::format(
+      " The files are quantised already, {:.1f} bits a number: of their {}, half the width of all queries and keys "
+      "saves at "
+      "most {}.",
+      s.bits_per_number(), models::size_text(s.bytes), bytes_of(half, s.bits_per_number()));
+}
+
+}  // namespace
+
+PossibleSavings possible_savings(const models::TransformerConfig& config, uint64_t bytes) {
+  PossibleSavings out{.parameters = models::parameter_count(config), .bytes = bytes};
+  models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t times) {
+    int64_t values = 0;
+    for (const models::HeadGroup& g : layer.groups) {
+      const int64_t kv_heads = g.key_value_heads();
+      out.queries_keys += times * (maps(config.width, g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
+                                   maps(config.width, kv_heads, g.qk_dim, g.k_rank, g.k_head_rank) +
+                                   (g.heads + kv_heads) * g.score_dim * g.qk_dim);
+      out.values_output += times * matrix(config.width, kv_heads * g.v_dim, g.v_rank);
+      const auto cached = static_cast<double>(times * kv_heads);
+      out.cache_f32 += cached * 4 * static_cast<double>(g.key_dim() + g.v_dim);
+      out.cache_half_keys += cached * 4 * (static_cast<double>(g.key_dim()) / 2 + static_cast<double>(g.v_dim));
+      out.cache_q8_0 += cached * (q8_0_bytes(g.key_dim()) + q8_0_bytes(g.v_dim));
+      values += g.heads * g.v_dim;
+    }
+    out.values_output += times * matrix(values, config.width, layer.o_rank);
+  });
+  return out;
+}
+
+std::string text_of(const PossibleSavings& s) {
+  std::string out = fmt::format(
+      "Queries and keys are {} of the model's numbers, values and output projections {}: no narrower head saves more "
+      "than "
+      "that.",
+      percent_of(s.queries_keys, s.parameters), percent_of(s.values_output, s.parameters));
+  if (s.bytes > 0) out += files_text(s);
+  return out + fmt::format(
+                   " A token's keys and values take {} in f32, where half the width of all keys leaves {}. A cache of "
+                   "8 bits (--cache-dtype q8_0) takes {}: change the cache's type first, and the heads after it.",
+                   size(s.cache_f32), size(s.cache_half_keys), size(s.cache_q8_0));
+}
+
+nlohmann::ordered_json json_of(const PossibleSavings& s) {
+  return {
+      {"parameters", s.parameters},
+      {"queries_and_keys", s.queries_keys},
+      {"values_and_output", s.values_output},
+      {"file_bytes", s.bytes},
+      {"cache_bytes_per_token", {{"f32", s.cache_f32}, {"q8_0", s.cache_q8_0}, {"half_of_keys", s.cache_half_keys}}}};
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "models/config.h"
+
+namespace headroom::experiments {
+
+/// What could be saved of a trained model's files and cache, and by what: counted from its shapes, before any method
+/// runs.
+struct PossibleSavings {
+  int64_t parameters = 0, queries_keys = 0, values_output = 0;  ///< numbers in all, and in the matrices of heads
+  uint64_t bytes = 0;                                           ///< of the files; 0: not known
+  double cache_f32 = 0, cache_q8_0 = 0, cache_half_keys = 0;    ///< bytes of keys and values per token
+
+  double bits_per_number() const { return 8 * static_cast<double>(bytes) / static_cast<double>(parameters); }
+};
+
+/// Counts one model. `bytes`: of its files. A cache in q8_0 has blocks of 32 numbers along a head's width, a last one
+/// may be shorter, each with a scale of two bytes. Throws Error as models::validate() does.
+PossibleSavings possible_savings(const models::TransformerConfig& config, uint64_t bytes);
+
+/// The sentences that an engineer needs before anything is cut: the share of the files that heads are, what no narrower
+/// head can save, and which of fewer bits, a smaller cache type and narrower heads saves most.
+std::string text_of(const PossibleSavings& savings);
+nlohmann::ordered_json json_of(const PossibleSavings& savings);
+
+}  // namespace headroom::experiments

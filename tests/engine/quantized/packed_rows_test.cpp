@@ -1,0 +1,70 @@
+// Rows in fewer bits, and attention over them: the formats of key-value caches.
+#include "engine/quantized/packed_rows.h"
+
+#include "engine/ops/attention/attention.h"
+#include "engine/ops/attention/packed_attention.h"
+#include "engine/quantized/quantize.h"
+#include "engine/rng.h"
+#include "tests/support/catch.h"
+
+namespace headroom::engine {
+namespace {
+
+using testing::contains;
+
+Tensor normal(const Shape& shape, uint64_t seed) { return random_normal(shape, 0, 1, {seed, 0, 0}); }
+
+}  // namespace
+
+TEST_CASE("packed rows: each number is the nearest of its format, and q8_0 has ggml's blocks") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
+  const Tensor x = normal({3, 2, 64}, 1);
+  for (const BlockFormat format : packed_formats) {
+    INFO(traits_of(format).name);
+    const PackedRows packed = pack_rows(x, format);
+    CHECK(packed.bytes.shape() == Shape{3, 2, packed_bytes(format, 64)});
+    const Tensor back = unpack_rows(packed);
+    REQUIRE(back.shape() == x.shape());
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const float value = x.data<float>()[i], got = back.data<float>()[i];
+      if (format == BlockFormat::f16) CHECK(got == static_cast<float>(f16(value)));
+      if (format == BlockFormat::bf16) CHECK(got == static_cast<float>(bf16(value)));
+    }
+  }
+  const PackedRows packed = pack_rows(x, BlockFormat::q8_0);
+  const QuantizedMatrix matrix = quantize_q8_0(x.reshape({6, 64}));
+  CHECK(unpack_rows(packed).to_vector<float>() == matrix.dequantize().to_vector<float>());
+  CHECK(packed_bytes(BlockFormat::q8_0, 64) == 68);
+  CHECK_THROWS_WITH(pack_rows(normal({2, 40}, 1), BlockFormat::q8_0),
+                    "pack rows: rows of 40 are no whole blocks of 32 numbers of q8_0");
+  CHECK_THROWS_WITH(packed_bytes(BlockFormat::q4_k, 256), contains("q4_k is not packed; known: f16, bf16, q8_0"));
+  CHECK_THROWS_WITH(pack_rows(Tensor::full({1, 32}, 1e9), BlockFormat::q8_0), contains("too large for a scale"));
+}
+
+TEST_CASE("attention over packed rows has the bits of attention over their numbers") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
+  struct Sizes {
+    int64_t queries, keys, heads, kv_heads, qk_dim, v_dim;
+  };
+  for (const Sizes& s : {Sizes{1, 700, 6, 2, 64, 32}, Sizes{5, 300, 4, 4, 32, 96}, Sizes{40, 200, 3, 1, 64, 64},
+                         Sizes{7, 7, 2, 2, 32, 32}})
+    for (const BlockFormat format : packed_formats)
+      for (const int64_t window : {int64_t{0}, int64_t{33}}) {
+        INFO(s.queries << " queries, " << s.keys << " keys, " << traits_of(format).name << ", window " << window);
+        const Tensor q = normal({2, s.queries, s.heads, s.qk_dim}, 2);
+        // A cache has more memory than tokens: rows are strided.
+        const PackedRows k_all = pack_rows(normal({2, s.keys + 9, s.kv_heads, s.qk_dim}, 3), format),
+                         v_all = pack_rows(normal({2, s.keys + 9, s.kv_heads, s.v_dim}, 4), format);
+        const PackedRows k{k_all.bytes.slice(1, 4, s.keys + 4), format, s.qk_dim},
+            v{v_all.bytes.slice(1, 4, s.keys + 4), format, s.v_dim};
+        const Tensor slopes = normal({s.heads}, 5);
+        const AttentionOptions options{.causal = true, .scale = 0.2, .window = window};
+        const Tensor wanted = attention(q, unpack_rows(k), unpack_rows(v), slopes, options).y;
+        CHECK(packed_attention(q, k, v, slopes, options).to_vector<float>() == wanted.to_vector<float>());
+      }
+  const PackedRows k = pack_rows(normal({1, 4, 2, 32}, 3), BlockFormat::f16);
+  CHECK_THROWS_WITH(packed_attention(normal({1, 1, 3, 32}, 2), k, k, {}, {}),
+                    contains("3 query heads cannot share 2 key-value heads"));
+}
+
+}  // namespace headroom::engine

@@ -1,0 +1,223 @@
+// Runs of the program that share a folder as several hosts would: what they leave equals what one run leaves.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+#include "engine/error.h"
+#include "engine/isa.h"
+#include "tests/experiments/program.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Four trials, each long enough to be killed in, with many checkpoints.
+std::string study() {
+  return replaced(small_study(), "steps     = 6",
+                  "steps = 400\neval_every = 50\njudged = \"best\"\nsave_every = 0.01\nkeep_weights = true");
+}
+
+/// Few trials at first: the best rate is at an end of the grid, and claims want more seeds.
+std::string study_in_rounds() {
+  std::string text = replaced(small_study(), "best_of = [1e-3, 1e-2]",
+                              "best_of = { from = 1e-5, to = 3.16e-5, extend = true, limits = [1e-5, 1e-2] }");
+  text = replaced(text, "seed                 = [1, 2]", "seed = { from = 1, until = \"decided\", at_most = 9 }");
+  text = replaced(text, "kind = \"optimum_at\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
+  return replaced(text, "steps     = 6", "steps = 150\nsave_every = 0.01");
+}
+
+/// The output of a command that must succeed.
+std::string output_of(const fs::path& folder, const std::string& command) {
+  Program program(folder, command, "", "one-");
+  const int status = program.wait();
+  INFO(command << ": " << program.err());
+  CHECK(status == 0);
+  return program.out();
+}
+
+/// Sets the wall clock of the program that follows.
+std::string ahead(int seconds) {
+  const char* const library = std::getenv("HEADROOM_FAULTS");
+  REQUIRE(library != nullptr);
+  return fmt::format("ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 HEADROOM_FAULT=clock:1:{} LD_PRELOAD='{}'",
+                     seconds, library);
+}
+
+void wait_for(const std::function<bool()>& condition) {
+  for (int i = 0; i < 6000 && !condition(); ++i) usleep(10000);
+  REQUIRE(condition());
+}
+
+std::vector<fs::path> files_in(const fs::path& folder, const std::string& extension = "") {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (const fs::path& file = entry->path();
+        !file.filename().string().starts_with(".") && (extension.empty() || file.extension() == extension))
+      files.push_back(file);
+  return files;
+}
+
+void check_same_files(const fs::path& a, const fs::path& b) {
+  for (const fs::path& file : files_in(a)) {
+    INFO(file.string());
+    CHECK(read(file) == read(b / file.filename()));
+  }
+  CHECK(files_in(a).size() == files_in(b).size());
+}
+
+}  // namespace
+
+TEST_CASE("several workers on a shared folder, killed in their trials, with wrong clocks, find what one run finds") {
+  const StudyFile file(study_in_rounds());
+  const fs::path& folder = file.folder();
+  output_of(folder, "run study.toml --quiet --out whole");
+  const std::string metrics = output_of(folder, "export csv small --metrics-only --out whole");
+  const std::string worker = "run study.toml --quiet --threads 1 --shared --out shared";
+  CHECK(killed_runs(folder, worker, 8, [](int i) { return 60000 + 40000 * i; }) > 0);
+  Program early(folder, worker, ahead(-86400), "early-"), late(folder, worker, ahead(86400), "late-"),
+      right(folder, worker, "", "right-");
+  for (Program* program : {&early, &late, &right}) CHECK(program->wait() == 0);
+  CHECK(output_of(folder, "export csv small --metrics-only --out shared") == metrics);
+  const fs::path run = folder / "shared/small/paper";
+  CHECK_FALSE(fs::exists(run / "store.sqlite"));
+  CHECK(files_in(run / "claims").empty());
+  CHECK_FALSE(fs::exists(run / "checkpoints"));
+  // The same rounds, the same plan.
+  const auto counts = [&](const std::string& out) {
+    const std::string line = output_of(folder, "status small --json --out " + out);
+    return line.substr(line.find("\"remaining\""));
+  };
+  CHECK(contains(counts("shared"), "\"remaining\":0,\"round\":"));
+  CHECK(counts("shared") == counts("whole"));
+  // The same trials in a store of one host give the same report.
+  output_of(folder, "export trials small --to trials --out shared");
+  output_of(folder, "import trials --out plain");
+  output_of(folder, "report study.toml --out plain");
+  output_of(folder, "report study.toml --out shared");
+  for (const char* name :
+       {"report.html", "summary.json", "verdicts.json", "results.csv", "metrics.csv", "figure.svg"}) {
+    INFO(name);
+    REQUIRE(fs::exists(run / name) == fs::exists(folder / "plain/small/paper" / name));
+    if (fs::exists(run / name)) CHECK(read(run / name) == read(folder / "plain/small/paper" / name));
+  }
+  CHECK(output_of(folder, "verify study.toml --json --out shared") ==
+        output_of(folder, "verify study.toml --json --out plain"));
+}
+
+TEST_CASE("a host that died is waited for by the server's clock, and another goes on from its checkpoint") {
+  const StudyFile file(study());
+  const fs::path &folder = file.folder(), run = folder / "shared/small/paper";
+  output_of(folder, "run study.toml --quiet --out whole");
+  const std::string worker = "run study.toml --threads 1 --shared --out shared";
+  {
+    Program cut(folder, worker, "", "cut-");
+    wait_for([&] { return !files_in(run / "checkpoints", ".safetensors").empty(); });
+    cut.signal(SIGKILL);
+    cut.wait();
+  }
+  REQUIRE(files_in(run / "claims").size() == 1);
+  const fs::path claim = files_in(run / "claims")[0];
+  REQUIRE(fs::exists(run / "checkpoints" / (claim.filename().string() + ".safetensors")));
+  // As if that process had run on another host, where nobody here can tell that it is gone.
+  std::string text = read(claim);
+  const size_t machine = text.find("\"machine\":\"") + 11;
+  text.insert(machine, "far-");
+  std::ofstream(claim) << text;
+  CHECK(contains(output_of(folder, "status small --out shared"), "  workers: 1 on far-"));
+  Program heir(folder, worker, ahead(86400), "heir-");
+  wait_for([&] { return contains(heir.out() + heir.err(), "waiting for trials that another run has"); });
+  CHECK(contains(read(claim), "\"machine\":\"far-"));
+  CHECK(heir.is_running());
+  fs::last_write_time(claim, fs::last_write_time(claim) - std::chrono::seconds(61));
+  CHECK(heir.wait() == 0);
+  CHECK(output_of(folder, "export csv small --metrics-only --out shared") ==
+        output_of(folder, "export csv small --metrics-only --out whole"));
+  check_same_files(folder / "whole/small/paper/weights", run / "weights");
+}
+
+TEST_CASE("half a line, a damaged line and a store of one host: the next run makes good what is missing") {
+  const StudyFile file(study());
+  const fs::path &folder = file.folder(), run = folder / "runs/small/paper";
+  output_of(folder, "run study.toml --quiet");
+  const std::string metrics = output_of(folder, "export csv small --metrics-only");
+  output_of(folder, "run study.toml --quiet --shared");  // the store's trials are taken along
+  CHECK(fs::exists(run / "store.sqlite.before-shards"));
+  const fs::path shard = files_in(run / "shards", ".jsonl").at(0);
+  CHECK(files_in(run / "shards", ".jsonl").size() == 1);
+  CHECK(output_of(folder, "export csv small --metrics-only") == metrics);
+  const std::string whole = read(shard);
+  fs::resize_file(shard, fs::file_size(shard) - 100);
+  CHECK(contains(output_of(folder, "status small"), "7 of 8 trials finished"));
+  output_of(folder, "run study.toml --quiet");
+  CHECK(output_of(folder, "export csv small --metrics-only") == metrics);
+  std::string damaged = whole;
+  damaged[damaged.size() / 2] ^= 1;
+  std::ofstream(shard) << damaged;
+  fs::last_write_time(shard, fs::last_write_time(shard) - std::chrono::seconds(61));
+  Program doctor(folder, "doctor runs");
+  CHECK(doctor.wait() == 1);
+  CHECK(contains(doctor.out(), "is not what was written (wrong checksum); delete the line"));
+  CHECK(contains(output_of(folder, "doctor --repair runs"), " has its sound lines, 7; "));
+  output_of(folder, "run study.toml --quiet");
+  CHECK(output_of(folder, "export csv small --metrics-only") == metrics);
+  std::ofstream(shard) << whole;
+  CHECK(contains(output_of(folder, "doctor runs"), ": 8 trials and 8 files are sound"));
+}
+
+TEST_CASE("hosts whose kernels differ are found out where they trained one trial") {
+  if (headroom::engine::detected_isa() == headroom::engine::Isa::portable)
+    return skip("this CPU has one level of kernels");
+  const StudyFile file(study());
+  const fs::path &folder = file.folder(), run = folder / "one/small/paper";
+  for (const auto& [level, out] : {std::pair{"portable", "one"}, std::pair{"avx2", "two"}}) {
+    Program worker(folder, fmt::format("run study.toml --quiet --shared --out {}", out),
+                   fmt::format("HEADROOM_ISA={}", level), "worker-");
+    CHECK(worker.wait() == 0);
+  }
+  const fs::path other = files_in(folder / "two/small/paper/shards", ".jsonl").at(0);
+  fs::copy_file(files_in(run / "shards", ".jsonl").at(0), run / "shards" / "again-1.jsonl");
+  CHECK(contains(output_of(folder, "status small --out one"), "8 of 8 trials finished"));  // the same bits
+  fs::copy_file(other, run / "shards" / "other-1.jsonl");
+  for (const char* command : {"status small --out one", "report study.toml --out one", "run study.toml --out one"}) {
+    Program program(folder, command);
+    CHECK(program.wait() == 1);
+    CHECK(contains(program.err(), "has two results that differ: test "));
+    CHECK(contains(program.err(), "again-1.jsonl:"));
+    CHECK(contains(program.err(), "(portable) and in "));
+    CHECK(contains(program.err(), "other-1.jsonl:"));
+    CHECK(contains(program.err(), "(avx2); "));
+  }
+  fs::remove(run / "shards" / "other-1.jsonl");
+  CHECK(contains(output_of(folder, "status small --out one"), "8 of 8 trials finished"));
+}
+
+TEST_CASE("submit writes a script for workers and one for the report, and takes both to sbatch") {
+  const StudyFile file(study());
+  const fs::path& folder = file.folder();
+  const std::string shown = output_of(
+      folder, "submit study.toml --workers 3 --out 'a b' --set train.steps=7 --print -- --time=1:00 -p 'x y'");
+  CHECK(contains(shown, "#SBATCH --array=1-3\n"));
+  CHECK(contains(shown, "#SBATCH --time=1:00 -p 'x y'\n"));
+  CHECK(contains(shown, "/a b' --set train.steps=7 --shared --yes --quiet "));
+  CHECK_FALSE(fs::exists(folder / "a b"));
+  // A stand-in for sbatch that starts what it is given at once, as Slurm would in time.
+  std::ofstream(folder / "sbatch") << "#!/bin/sh\necho \"$@\" >>calls\nfor script; do :; done\n"
+                                      "bash \"$script\" >>ran 2>&1 && echo 7\n";
+  fs::permissions(folder / "sbatch", fs::perms::owner_all);
+  Program submit(folder, "submit study.toml --workers 3", "PATH=\"$PWD:$PATH\"");
+  CHECK(submit.wait() == 0);
+  CHECK(contains(submit.out(), "small · paper: job 7 (3 workers), then job 7 (report); logs in "));
+  CHECK(contains(read(folder / "calls"), "--parsable --dependency=afterany:7 "));
+  CHECK(contains(read(folder / "ran"), "report  "));
+  CHECK(contains(output_of(folder, "status small"), "8 of 8 trials finished"));
+  Program nowhere(folder, "submit study.toml --workers 3 --out other", "PATH=/nowhere");
+  CHECK(nowhere.wait() == 1);
+  CHECK(contains(nowhere.err(), "sbatch is not on PATH"));
+}

@@ -1,0 +1,234 @@
+"""The kernels (and copies) of one training step as the code launches them, with what each computes, reads and writes.
+nodes_test.py compares their number with the nodes of the steps that the emulator captures, so whoever changes what a step
+launches changes it here, too, and writes the tables of docs/performance.md anew (tables.py)."""
+import math
+from typing import NamedTuple
+
+# bf16 heads narrower than this go to our own kernels: engine/cuda/sdpa_rules.cpp.
+CUDNN_WIDTH, CUDNN_QUERIES, CUDNN_WORKSPACE = 32, 16, 256 << 20
+NARROW_WIDTH = 16  # f32 heads up to this have kernels of their own: engine/ops/attention/attention_cuda.h
+
+
+class Kernel(NamedTuple):
+    name: str
+    bytes: float = 0
+    product: tuple = ()      # (m, n, k)
+    aligned: bool = True     # whether rows begin at multiples of 16 bytes
+    attention: tuple = ()    # (kind, FLOPs, blocks)
+    flops: float = 0         # other ones
+    exps: float = 0
+
+
+def stages_of_columns(rows, columns, chunk=128, enough=512):
+    """Kernels that add `rows` rows for each column: engine/cuda/columns.cuh."""
+    if rows <= chunk or math.ceil(columns / 32) >= enough:
+        return 1
+    return 1 + stages_of_columns(math.ceil(rows / chunk), columns)
+
+
+def stages_of_row(numbers):
+    """Kernels that add one row of numbers: engine/cuda/sum.cuh."""
+    return 1 if numbers <= 1 << 13 else 1 + stages_of_row(math.ceil(numbers / (1 << 13)))
+
+
+class Step:
+    def __init__(self, c, way):
+        self.c, self.way = c, way
+        self.size = 2 if way == "bf16" else 4
+        self.kernels = []
+        self.parameters = 0
+        self.tokens, self.width = c["batch"] * c["length"], c["width"]
+        self.out = c.get("io") or c.get("classes") or c["vocab"]
+
+    def add(self, name, numbers=0, other_bytes=0, times=1, **more):
+        """A kernel that reads and writes so many numbers of the activations' type; `times`: as many such kernels."""
+        for _ in range(times):
+            self.kernels.append(Kernel(name, numbers * self.size + other_bytes, **more))
+
+    def product(self, name, m, n, k, rows, more=0, result=None):
+        """`rows`: lengths of the operands' rows; `more`: other numbers that it reads; `result`: bytes of each that it
+        writes."""
+        size = (m * k + k * n + more) * self.size + m * n * (result or self.size)
+        aligned = all(row * self.size % 16 == 0 for row in rows)
+        self.kernels.append(Kernel(name, size, (m, n, k), aligned))
+
+    def linear(self, name, rows, into, out):
+        self.product(name, rows, out, into, (into, out))
+
+    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False):
+        """The bias's gradient is part of the weight's product, which writes both into the arena, in f32; `adds`: dx is
+        added to what other layers gave x."""
+        if needs_dx:
+            self.product(name + " dx", rows, into, out, (into, out), more=rows * into if adds else 0)
+        self.product(name + " dW", out, into, rows, (into, out), result=4)
+
+    def to_arena(self, numbers):
+        """A gradient that no product wrote there: copied, or converted."""
+        self.add("gradient into the arena", numbers, 4 * numbers)
+
+    def norm_grads(self, beside):
+        """dx, added to the gradient that goes `beside` the norm, and the sums over rows."""
+        n = self.tokens * self.width
+        vectors = 2 if self.c["norm"] == "layernorm" else 1
+        self.add("norm dx", (4 if beside else 3) * n)
+        self.add("norm dW", 2 * n)
+        self.add("norm dW, joined", times=stages_of_columns(self.tokens, self.width) - 1)
+        for _ in range(vectors):
+            self.to_arena(self.width)
+
+    def is_cudnn(self):
+        c = self.c
+        queries, keys = -(-c["length"] // 64) * 64, -(-c["length"] // 128) * 128
+        return (self.way == "bf16" and c["dropout"] == 0 and c["head_dim"] >= CUDNN_WIDTH and c["head_dim"] % 8 == 0 and
+                c["length"] > CUDNN_QUERIES and c["batch"] * c["heads"] * queries * keys * 2 <= CUDNN_WORKSPACE)
+
+    def attention(self, backward):
+        c = self.c
+        pairs = self.tokens * c["heads"] * c["length"] / (2 if c["causal"] else 1)
+        numbers = self.tokens * c["heads"] * c["head_dim"]
+        statistics = self.tokens * c["heads"] * 4
+        blocks = c["batch"] * c["heads"] * math.ceil(c["length"] / 64)
+        # Tensor cores take heads in powers of two from 16 on.
+        width = c["head_dim"]
+        if self.way == "bf16":
+            width = max(16, 1 << (width - 1).bit_length())
+        kind = ("cuDNN" if self.is_cudnn() else "tensor cores" if self.way == "bf16" else
+                "narrow" if c["head_dim"] <= NARROW_WIDTH else "wide")
+
+        def one(name, products, tensors):
+            self.kernels.append(Kernel(name, tensors * numbers * self.size + statistics, flops=6 * pairs, exps=pairs,
+                                       attention=(kind, products * 2 * pairs * width, blocks)))
+        if not backward:
+            one("attention", 2, 4)
+        elif kind == "cuDNN":
+            one("attention dq dk dv", 5, 8)
+        else:  # scores and their gradients twice: once for dq, once for dk and dv
+            self.add("attention delta", 2 * numbers, statistics)
+            one("attention dq", 3, 5)
+            one("attention dk dv", 4, 6)
+
+    def block(self):
+        c, n, inner = self.c, self.tokens * self.width, self.c["heads"] * self.c["head_dim"]
+        gated, ffn = c["activation"] == "swiglu", c["ffn"]
+        self.add("norm", 2 * n)
+        for name in ("q", "k", "v"):
+            self.linear(name, self.tokens, self.width, inner)
+        self.attention(False)
+        self.linear("out", self.tokens, inner, self.width)
+        self.add("residual and norm", 4 * n)
+        for name in ("gate", "up") if gated else ("up",):
+            self.linear(name, self.tokens, self.width, ffn)
+        self.add("activation", (3 if gated else 2) * self.tokens * ffn, exps=self.tokens * ffn)
+        self.linear("down", self.tokens, ffn, self.width)
+        self.add("residual", 3 * n)
+        self.add("dropout", 2 * n, times=2 if c["dropout"] > 0 else 0)
+        self.parameters += (4 * self.width * inner + 3 * inner + self.width + (3 if gated else 2) * self.width * ffn +
+                            (2 if gated else 1) * ffn + self.width + (4 if c["norm"] == "layernorm" else 2) * self.width)
+
+    def block_grads(self):
+        c, n, inner = self.c, self.tokens * self.width, self.c["heads"] * self.c["head_dim"]
+        gated, ffn = c["activation"] == "swiglu", c["ffn"]
+        self.add("dropout dx", 2 * n, times=2 if c["dropout"] > 0 else 0)
+        self.linear_grads("down", self.tokens, ffn, self.width)
+        self.add("activation dx", (5 if gated else 3) * self.tokens * ffn, exps=self.tokens * ffn)
+        for name in ("up", "gate") if gated else ("up",):
+            self.linear_grads(name, self.tokens, self.width, ffn, adds=name == "gate")
+        self.norm_grads(True)
+        self.linear_grads("out", self.tokens, inner, self.width)
+        self.attention(True)
+        for name in ("v", "k", "q"):
+            self.linear_grads(name, self.tokens, self.width, inner, adds=name != "v")
+        self.norm_grads(True)
+
+    def inputs(self):
+        c, n = self.c, self.tokens * self.width
+        if "io" in c:
+            if self.way == "bf16":
+                self.add("inputs in bf16", self.tokens * c["io"], 4 * self.tokens * c["io"])
+            self.linear("tokens in", self.tokens, c["io"], self.width)
+            self.parameters += (c["io"] + 1) * self.width
+        else:
+            self.add("embedding", 2 * n)
+            self.parameters += c["vocab"] * self.width
+        if c["positions"] == "sinusoidal" and self.way == "bf16":
+            self.add("positions in bf16", 0, 6 * c["length"] * self.width)
+        self.add("positions", 2 * n)
+        if c["positions"] == "learned":
+            self.parameters += c["length"] * self.width
+
+    def input_grads(self):
+        c, n = self.c, self.tokens * self.width
+        if c["positions"] == "learned":
+            table = c["length"] * self.width
+            if self.way == "bf16":
+                self.add("positions' gradient in f32", n, 4 * n)
+            stages = 1 if c["batch"] <= 16 else stages_of_columns(c["batch"], table)
+            self.add("positions dW", 0, 4 * n, times=1)
+            self.add("positions dW, joined", times=stages - 1)
+            self.add("gradient into the arena", 0, 8 * table)
+        if "io" in c:
+            return self.linear_grads("tokens in", self.tokens, c["io"], self.width, needs_dx=False)
+        table = c["vocab"] * self.width
+        self.add("embedding dW, zeros", table)
+        self.add("tokens sorted", 0, 16 * self.tokens, times=1 + 3 * math.ceil(c["vocab"].bit_length() / 8))
+        self.add("embedding dW", 2 * n)
+        self.add("embedding dW, joined")
+        if not c["tied"]:
+            return self.to_arena(table)
+        if self.way == "bf16":
+            self.to_arena(table)
+        self.add("embedding dW, added to the head's", 0, 12 * table)
+
+    def loss(self):
+        """Loss and its gradient, from the model's output on."""
+        c = self.c
+        rows = c["batch"] if c["objective"] == "classify" else self.tokens
+        n = rows * self.out
+        if c["objective"] == "mse":
+            if self.way == "bf16":
+                self.add("output in f32", n, 4 * n)
+                self.add("its gradient in bf16", n, 4 * n)
+            self.add("difference", 0, 12 * n)
+            self.add("square", 0, 12 * n)
+            self.add("sum", 0, 4 * n, times=1)
+            self.add("sum, joined", times=stages_of_row(n) - 1)
+            self.add("mean")
+            self.add("loss kept")
+            self.add("loss gradient", times=2)
+            self.add("square dx", 0, 12 * n, times=3)
+        else:
+            self.add("targets counted", 0, 8 * rows, times=2)
+            self.add("loss and its gradient", 2 * n, exps=2 * n, aligned=self.out * self.size % 16 == 0)
+            self.add("sum", 0, 4 * rows, times=stages_of_row(rows))
+            self.add("loss kept")
+            self.add("loss gradient", times=2)
+
+    def all(self):
+        """The whole step, in its order but for the gradient of dropout."""
+        c, n = self.c, self.tokens * self.width
+        classify = c["objective"] == "classify"
+        self.add("step begins")
+        self.inputs()
+        for _ in range(c["layers"]):
+            self.block()
+        self.add("norm", 2 * n)
+        rows = c["batch"] if classify else self.tokens
+        if classify:
+            stages = 1 if c["length"] <= 16 else stages_of_columns(c["length"], c["batch"] * self.width)
+            self.add("mean over tokens", n)
+            self.add("mean over tokens, joined", times=stages)
+        self.linear("head", rows, self.width, self.out)
+        self.loss()
+        self.linear_grads("head", rows, self.width, self.out)
+        if classify:
+            self.add("mean over tokens dx", n, times=2)
+        self.norm_grads(False)
+        for _ in range(c["layers"]):
+            self.block_grads()
+        self.input_grads()
+        self.parameters += 2 * self.width if c["norm"] == "layernorm" else self.width
+        self.parameters += 0 if c["tied"] else (self.width + 1) * self.out
+        # Masters, two moments and the gradient are read, all but the gradient written; a copy in bf16 for the products.
+        self.add("AdamW", 0, (28 + (2 if self.way == "bf16" else 0)) * self.parameters)
+        self.add("step ends")
+        return self.kernels

@@ -1,0 +1,226 @@
+"""The steps of run_all.py, in their order: a method of Shot for each of LIMITS."""
+import hashlib
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import kernel_times
+import predict
+import workloads
+from runner import end_all_of, json_lines
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Seconds of each step, in their order: together the ten minutes that a GPU is lent for, less one to start and to send.
+LIMITS = {"doctor": 20, "ceilings": 20, "ops": 75, "tests": 60, "timings": 90, "determinism": 35, "study": 30, "kernels": 40,
+          "peer": 110, "sanitizers": 60}
+AT_ONCE = 8
+# The files of tests in gpu-test, by Catch2's name for them.
+TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test", "decoding_test",
+         "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test", "products_test", "attention_test",
+         "sdpa_test"]
+# Under compute-sanitizer: what synchronises threads or reads what others wrote.
+SANITIZED = ["softmax", "layer_norm", "sum", "attention", "embedding", "cross_entropy"]
+TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
+# Pairs of timings that differ in one switch: name, workloads, variables.
+SWITCHES = [("our attention", ["gpt2-124m", "nanogpt", "eff-d64", "narrow-d16"], {"HEADROOM_CUDNN": "off"}),
+            ("bias apart", ["gpt2-124m", "ngram", "eff-d64"], {"HEADROOM_EPILOGUES": "off",
+                                                               "HEADROOM_CUDA_REFUSES": "epilogues"})]
+PROFILED = [("gpt2-124m", "bf16"), ("ntp-h32", "bf16"), ("eff-d64", "f32")]
+# On the emulator: one op each of elements, rows and products, and a file of tests that takes seconds.
+EMULATED_OPS = ["gelu", "sum", "linear"]
+EMULATED_TESTS = ["storage_test", "scatter_test"]
+EMULATED_SWITCHES = [(name, ["tiny-ce"], variables) for name, _, variables in SWITCHES]
+
+
+class Shot:
+    def __init__(self, run, seconds, emulated, scratch):
+        self.run, self.seconds, self.emulated, self.scratch = run, seconds, emulated, scratch
+        self.program, self.suite = run.program("headroom"), run.program("gpu-test")
+        self.files = [HERE / "tiny.toml"] if emulated else workloads.FILES
+        self.file_of = {name: path for path in self.files for name in workloads.read(path)}
+        self.warming = []
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(scratch / "inductor"))
+
+    def missing(self, name, *paths):
+        """Whether one of these is not there; then the step is skipped, with why."""
+        if all(paths):
+            return False
+        self.run.note(name, "skipped", 0, why="the program was not built")
+        return True
+
+    def doctor(self, limit):
+        run = self.run
+        if self.missing("doctor", self.program):
+            return
+        system = run.root / "lib/system"
+        if system.is_dir() and run.call([self.program, "--version"], limit / 2, "version")[0] != 0:
+            # This machine's C library is older than the bundle's.
+            folders = ":".join([str(system), str(run.root / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
+            run.before = [str(next(system.glob("ld-linux*"))), "--library-path", folders]
+        query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm", "--format=csv,noheader"]
+        gpu = run.call(query, limit / 2, "nvidia-smi")
+        row, text = run.part("doctor", [self.program, "doctor"], limit / 2)
+        folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+        found = {str(path.resolve()) for folder in folders if folder for path in pathlib.Path(folder).glob("libcudart.so*")}
+        run.result["machine"].update(gpu=gpu[2].strip() if gpu[0] == 0 else "none", doctor=text[:6000], cudart=sorted(found))
+        run.note(**row)
+        if not self.emulated and gpu[0] == 0 and importlib.util.find_spec("torch"):
+            self.warm_peer()
+
+    def warm_peer(self):
+        """Fills torch.compile's cache on the processor's other cores, while the checks keep the GPU busy."""
+        parts = [list(self.file_of)[i::4] for i in range(4)]
+        command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", "0", "--modes", "graphs", "--only"]
+        self.warming = [subprocess.Popen([*map(str, command), ",".join(part)], stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL, start_new_session=True) for part in parts]
+
+    def end(self):
+        for process in self.warming:
+            if process.poll() is None:
+                end_all_of(process)
+        self.warming = []
+
+    def ceilings(self, limit):
+        if self.missing("ceilings", self.suite):
+            return
+        row, text = self.run.part("ceilings", [self.suite, "ceilings"], limit,
+                                  {"HEADROOM_CEILING_SIZE": "32"} if self.emulated else None)
+        self.run.result["ceilings"] = [line for line in json_lines(text) if "ceiling" in line]
+        self.run.note(**row)
+
+    def ops(self, limit):
+        if self.missing("ops", self.suite):
+            return
+        begin = time.monotonic()
+        listed = self.run.call([self.suite, "--list-test-names-only", "[suite]"], 15, "list of ops")[2]
+        found = [line.strip() for line in listed.splitlines() if line.strip().endswith(" on CUDA")]
+        if self.emulated:
+            found = [f"{op} on CUDA" for op in EMULATED_OPS]
+        # Those that take longest first.
+        found.sort(key=lambda name: not name.startswith(("attention", "linear", "matmul", "quantized")))
+        rows = self.run.parts({name: [self.suite, name] for name in found}, limit - (time.monotonic() - begin), AT_ONCE)
+        self.run.note_parts("ops", rows, time.monotonic() - begin)
+
+    def tests(self, limit):
+        if self.missing("tests", self.suite):
+            return
+        begin = time.monotonic()
+        names = EMULATED_TESTS if self.emulated else TESTS
+        rows = self.run.parts({name: [self.suite, "-#", f"[#{name}]"] for name in names}, limit, AT_ONCE)
+        self.run.note_parts("tests", rows, time.monotonic() - begin)
+
+    def bench(self, name, dtype, limit, environment=None, mode=""):
+        """A row of `workloads`; its key `switch` says which switch was turned."""
+        command = [self.program, "bench", name, "--workloads", self.file_of[name], "--device", "cuda", "--precision", dtype, "--seconds",
+                   self.seconds, "--json"]
+        status, _, text = self.run.call(command, limit, f"bench {name} {dtype} {mode}".strip(), environment)
+        rows = json_lines(text) if status == 0 else []
+        row = rows[-1] if rows else {"workload": name, "error": (text.strip().splitlines() or [f"exit {status}"])[-1][:300]}
+        row.update(dtype=dtype, who="headroom", **({"switch": mode} if mode else {}))
+        self.run.result["workloads"].append(row)
+        return "error" not in row
+
+    def timings(self, limit):
+        self.end()  # the timings want the machine for themselves
+        if self.missing("timings", self.program):
+            return
+        begin = time.monotonic()
+        switches = EMULATED_SWITCHES if self.emulated else SWITCHES
+        wanted = [(name, dtype, None, "") for name in self.file_of for dtype in ("bf16", "f32")]
+        wanted += [(name, "bf16", variables, switch) for switch, names, variables in switches for name in names]
+        done = 0
+        for name, dtype, variables, switch in wanted:
+            left = limit - (time.monotonic() - begin)
+            if left < 2:
+                break
+            done += self.bench(name, dtype, min(left, 30), variables, switch)
+            self.run.write()
+        seconds = time.monotonic() - begin
+        if done == len(wanted):
+            self.run.note("timings", "passed", seconds)
+        else:
+            self.run.note("timings", "failed", seconds, why=f"{len(wanted) - done} of {len(wanted)} are missing")
+
+    def determinism(self, limit):
+        if self.missing("determinism", self.program):
+            return
+        begin = time.monotonic()
+        got = {}
+        for name, jobs in (("once", 1), ("again", 1), ("side by side", 4)):
+            out = self.scratch / name.replace(" ", "-")
+            command = [self.program, "run", HERE / "determinism.toml", "--quiet", "--device", "cuda", "--jobs", jobs, "--out", out]
+            command += ["--profile", "emulated"] if self.emulated else []
+            row, _ = self.run.part(f"determinism {name}", command, limit - (time.monotonic() - begin))
+            if row["status"] != "passed":
+                return self.run.note(**row)
+            got[name] = {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
+                         for path in sorted(out.rglob("*.safetensors"))}
+        differ = [f"{name}: {key}" for name in got for key in got["once"] if got[name].get(key) != got["once"][key]]
+        if not got["once"]:
+            differ = ["no weights were kept"]
+        more = {"why": "; ".join(differ)} if differ else {}
+        self.run.note("determinism", "failed" if differ else "passed", time.monotonic() - begin, trials=len(got["once"]), **more)
+
+    def study(self, limit):
+        if self.missing("study", self.program):
+            return
+        data = self.run.root if (self.run.root / "data/tinyshakespeare").exists() else os.environ.get("HEADROOM_DATA")
+        if not data or not (pathlib.Path(data) / "data/tinyshakespeare").exists():
+            return self.run.note("study", "skipped", 0, why="packed without the study's text")
+        settings = ["sweep.seed=[101]", "series=[]", "claim=[]", "train.optimizer.lr=1e-3"]
+        settings += ['sweep."model.heads"=[2]'] if self.emulated else []
+        command = [self.program, "run", self.run.root / "experiments/ntp-shakespeare.toml", "--quiet", "--profile",
+                   "smoke" if self.emulated else "quick", "--device", "cuda", "--out", self.scratch / "runs"]
+        for setting in settings:
+            command += ["--set", setting]
+        self.run.note(**self.run.part("study", command, limit, {"HEADROOM_DATA": str(data)})[0])
+
+    def kernels(self, limit):
+        tool = shutil.which("ncu") or next(iter(map(str, pathlib.Path("/").glob("opt/nvidia/nsight-compute/*/ncu"))), None)
+        if self.emulated or not tool:
+            return self.run.note("kernels", "skipped", 0, why="the emulator has no counters" if self.emulated
+                                 else "ncu (Nsight Compute) is not installed")
+        begin, rows = time.monotonic(), []
+        counts = predict.predict()
+        for name, dtype in PROFILED:
+            command = kernel_times.command(tool, counts[name]["kernels"][dtype])
+            command += [*self.run.before, self.program, "bench", name, "--workloads", self.file_of[name], "--device",
+                        "cuda", "--precision", dtype, "--eager", "--seconds", "0.001"]
+            row, text = self.run.part(f"kernels {name} {dtype}", command, limit - (time.monotonic() - begin))
+            found = kernel_times.read(text)
+            if found:
+                self.run.result.setdefault("kernels", {})[f"{name} {dtype}"] = found
+                row["status"] = "passed"  # the program is ended once the counts are there
+            elif row["status"] == "passed":
+                row.update(status="failed", why="no counts", output=text[:4000])
+            rows.append(row)
+        self.run.note_parts("kernels", rows, time.monotonic() - begin)
+
+    def peer(self, limit):
+        if not importlib.util.find_spec("torch"):
+            return self.run.note("peer", "skipped", 0, why="PyTorch is not installed")
+        command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", self.seconds]
+        if self.emulated:
+            command += ["--device", "cpu", "--modes", "eager", "--dtypes", "f32"]
+        row, text = self.run.part("peer", command, limit)
+        rows = json_lines(text)
+        self.run.result["workloads"] += [{**line, "who": "PyTorch"} for line in rows]
+        if row.get("why") == "longer than its limit" and rows:  # those that matter most come first
+            row["status"] = "passed"
+        elif any("error" in line for line in rows):
+            row.update(status="failed", why="some workloads", output=text[:4000])
+        self.run.note(**row)
+
+    def sanitizers(self, limit):
+        tool = shutil.which("compute-sanitizer")
+        if self.emulated or not tool or not self.suite:
+            return self.run.note("sanitizers", "skipped", 0, why="the emulator is no GPU" if self.emulated
+                                 else "compute-sanitizer is not installed" if not tool else "the program was not built")
+        begin = time.monotonic()
+        commands = {f"{name} {op}": [tool, "--tool", name, "--error-exitcode", "9", *self.run.before, self.suite,
+                                     f"{op} on CUDA"] for op in SANITIZED for name in TOOLS}
+        self.run.note_parts("sanitizers", self.run.parts(commands, limit, AT_ONCE), time.monotonic() - begin)
