@@ -77,8 +77,8 @@ class ProductPathScope : ContextScope {
 };
 
 /// Rounds f32 operands of `linear`, `matmul` and `attention`, and of the backward passes that run inside, to
-/// `precision`. bf16 is emulated: no CPU level has kernels of its own for it yet, so it costs time instead of saving
-/// it.
+/// `precision`, which costs time instead of saving it. What is fast is operands that are bf16: a training whose weights
+/// are (TrainerConfig::bf16_weights).
 class PrecisionScope : ContextScope {
  public:
   explicit PrecisionScope(Precision precision) : ContextScope(with(&Context::precision, precision)) {}

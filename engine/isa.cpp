@@ -28,6 +28,15 @@ bool has_amx_bf16() {
 }
 #endif
 
+bool detect_bf16_pairs() {
+#ifdef __x86_64__
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5));
+#else
+  return false;
+#endif
+}
+
 Isa detect() {
 #ifdef __x86_64__
   __builtin_cpu_init();
@@ -73,6 +82,11 @@ Isa detected_isa() {
 Isa active_isa() {
   static const Isa isa = choose();
   return isa;
+}
+
+bool has_bf16_pairs() {
+  static const bool has = active_isa() >= Isa::avx512 && detect_bf16_pairs();
+  return has;
 }
 
 std::vector<Isa> available_isas() {

@@ -10,10 +10,11 @@ struct Kernel;
 template <class Result, class... Arguments>
 struct Kernel<Result(Arguments...)> {
   using Function = Result (*)(Arguments...);
-  Function portable, avx2 = nullptr, avx512 = nullptr;
+  Function portable, avx2 = nullptr, avx512 = nullptr, avx512_bf16 = nullptr;
 
   Function best() const {
     const Isa isa = active_isa();
+    if (avx512_bf16 && has_bf16_pairs()) return avx512_bf16;
     if (avx512 && isa >= Isa::avx512) return avx512;
     if (avx2 && isa >= Isa::avx2) return avx2;
     return portable;
@@ -38,7 +39,8 @@ struct Kernel<Result(Arguments...)> {
 /// The definition goes into a `*_kernel.cpp` under the same name, inside `namespace headroom::engine::HEADROOM_ISA`.
 /// Such a file may include only simd.h, this header and the kernel's own declarations: an inline function of a wider
 /// header, compiled for AVX-512, could be the copy that the linker keeps. engine/meson.build says which level compiles
-/// which files; HEADROOM_KERNEL_AVX512 declares the kernels of those files that the AVX-512 level compiles, too.
+/// which files; HEADROOM_KERNEL_AVX512 declares the kernels of those files that the AVX-512 level compiles, too, and
+/// HEADROOM_KERNEL_BF16 those that are compiled once more with AVX512-BF16.
 #ifdef __x86_64__
 #define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                                     \
   namespace portable {                                                                \
@@ -63,6 +65,22 @@ struct Kernel<Result(Arguments...)> {
   namespace kernel {                                                                                \
   inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME, avx512::NAME}; \
   }
+#define HEADROOM_KERNEL_BF16(RETURN, NAME, PARAMETERS)                                                                 \
+  namespace portable {                                                                                                 \
+  RETURN NAME PARAMETERS;                                                                                              \
+  }                                                                                                                    \
+  namespace avx2 {                                                                                                     \
+  RETURN NAME PARAMETERS;                                                                                              \
+  }                                                                                                                    \
+  namespace avx512 {                                                                                                   \
+  RETURN NAME PARAMETERS;                                                                                              \
+  }                                                                                                                    \
+  namespace avx512_bf16 {                                                                                              \
+  RETURN NAME PARAMETERS;                                                                                              \
+  }                                                                                                                    \
+  namespace kernel {                                                                                                   \
+  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME, avx512::NAME, avx512_bf16::NAME}; \
+  }
 #else
 #define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                         \
   namespace portable {                                                    \
@@ -72,4 +90,5 @@ struct Kernel<Result(Arguments...)> {
   inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME}; \
   }
 #define HEADROOM_KERNEL_AVX512 HEADROOM_KERNEL
+#define HEADROOM_KERNEL_BF16 HEADROOM_KERNEL
 #endif

@@ -1,5 +1,6 @@
 #include "engine/elementwise/binary.h"
 
+#include "engine/cpu/widened.h"
 #include "engine/elementwise/binary_walk.h"
 
 namespace headroom::engine {
@@ -23,6 +24,35 @@ void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradL
   walk_binary(call.d.shape(), call.a, call.b,
               [&](int64_t ia, int64_t stride_a, int64_t ib, int64_t stride_b, int64_t i, int64_t n) {
                 loop(dy + i, a + ia, stride_a, b + ib, stride_b, d + i, n);
+              });
+}
+
+void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop) {
+  const bf16 *a = call.a.data<bf16>(), *b = call.b.data<bf16>();
+  bf16* y = call.y.mutable_data<bf16>();
+  walk_binary(call.y.shape(), call.a, call.b,
+              [&](int64_t ia, int64_t stride_a, int64_t ib, int64_t stride_b, int64_t first, int64_t count) {
+                const WidenedBlocks f32(3, std::min(count, widened_run));
+                for_each_block(0, count, [&](int64_t i, int64_t n) {
+                  loop(f32.widen(0, a + ia + i * stride_a, stride_a ? n : 1), stride_a,
+                       f32.widen(1, b + ib + i * stride_b, stride_b ? n : 1), stride_b, f32[2], n);
+                  f32.narrow(2, y + first + i, n);
+                });
+              });
+}
+
+void run_binary_grad_widened(BinaryGradCall& call, BinaryGradLoop<float> loop_a, BinaryGradLoop<float> loop_b) {
+  const BinaryGradLoop<float> loop = call.by_b ? loop_b : loop_a;
+  const bf16 *dy = call.dy.data<bf16>(), *a = call.a.data<bf16>(), *b = call.b.data<bf16>();
+  bf16* d = call.d.mutable_data<bf16>();
+  walk_binary(call.d.shape(), call.a, call.b,
+              [&](int64_t ia, int64_t stride_a, int64_t ib, int64_t stride_b, int64_t first, int64_t count) {
+                const WidenedBlocks f32(4, std::min(count, widened_run));
+                for_each_block(0, count, [&](int64_t i, int64_t n) {
+                  loop(f32.widen(0, dy + first + i, n), f32.widen(1, a + ia + i * stride_a, stride_a ? n : 1), stride_a,
+                       f32.widen(2, b + ib + i * stride_b, stride_b ? n : 1), stride_b, f32[3], n);
+                  f32.narrow(3, d + first + i, n);
+                });
               });
 }
 

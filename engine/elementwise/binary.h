@@ -41,6 +41,9 @@ template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop);
 template <class T>
 void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradLoop<T> loop_b);
+/// A call in bf16 by loops in f32, a block at a time.
+void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop);
+void run_binary_grad_widened(BinaryGradCall& call, BinaryGradLoop<float> loop_a, BinaryGradLoop<float> loop_b);
 
 template <class T, BinaryLoop<T> loop>
 Implementation<BinaryCall> binary_loops() {
@@ -76,14 +79,18 @@ BinaryGradOp::Rows binary_grad_loop_rows() {
           binary_grad_loops<F, f16>()};
 }
 
-/// The same, after the SIMD kernels in f32.
+/// The same, after the SIMD kernels, which compute bf16 in f32.
 template <class F, const auto& kernel>
 BinaryOp::Rows binary_rows() {
   BinaryOp::Rows rows = binary_loop_rows<F>();
-  rows.insert(rows.begin(), {.name = "simd",
-                             .dtypes = DType::f32,
-                             .run = [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
-                             .levels = kernel.levels()});
+  rows.insert(rows.begin(), {{.name = "simd",
+                              .dtypes = DType::f32,
+                              .run = [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
+                              .levels = kernel.levels()},
+                             {.name = "simd",
+                              .dtypes = DType::bf16,
+                              .run = [](BinaryCall& call) { detail::run_binary_widened(call, kernel.best()); },
+                              .levels = kernel.levels()}});
   return rows;
 }
 template <class F, const auto& kernel_a, const auto& kernel_b>
@@ -91,10 +98,14 @@ BinaryGradOp::Rows binary_grad_rows() {
   BinaryGradOp::Rows rows = binary_grad_loop_rows<F>();
   rows.insert(
       rows.begin(),
-      {.name = "simd",
-       .dtypes = DType::f32,
-       .run = [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
-       .levels = kernel_a.levels()});
+      {{.name = "simd",
+        .dtypes = DType::f32,
+        .run = [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
+        .levels = kernel_a.levels()},
+       {.name = "simd",
+        .dtypes = DType::bf16,
+        .run = [](BinaryGradCall& call) { detail::run_binary_grad_widened(call, kernel_a.best(), kernel_b.best()); },
+        .levels = kernel_a.levels()}});
   return rows;
 }
 

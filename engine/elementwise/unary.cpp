@@ -1,5 +1,6 @@
 #include "engine/elementwise/unary.h"
 
+#include "engine/cpu/widened.h"
 #include "engine/parallel.h"
 
 namespace headroom::engine {
@@ -28,6 +29,31 @@ void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop) {
   T* dx = call.dx.mutable_data<T>();
   parallel_ranges(call.dy.numel(), elementwise_grain,
                   [&](int64_t i, int64_t end) { loop(dy + i, at<T>(call.x, i), at<T>(call.y, i), dx + i, end - i); });
+}
+
+void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop) {
+  const bf16* x = call.x.data<bf16>();
+  bf16* y = call.y.mutable_data<bf16>();
+  parallel_ranges(call.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, widened_run);
+    for_each_block(begin, end, [&](int64_t i, int64_t n) {
+      loop(f32.widen(0, x + i, n), f32[1], n);
+      f32.narrow(1, y + i, n);
+    });
+  });
+}
+
+void run_unary_grad_widened(UnaryGradCall& call, UnaryGradLoop<float> loop) {
+  const bf16* dy = call.dy.data<bf16>();
+  bf16* dx = call.dx.mutable_data<bf16>();
+  parallel_ranges(call.dy.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(4, widened_run);
+    for_each_block(begin, end, [&](int64_t i, int64_t n) {
+      loop(f32.widen(0, dy + i, n), f32.widen(1, at<bf16>(call.x, i), n), f32.widen(2, at<bf16>(call.y, i), n), f32[3],
+           n);
+      f32.narrow(3, dx + i, n);
+    });
+  });
 }
 
 #define HEADROOM_INSTANTIATE(T)                         \

@@ -40,6 +40,9 @@ template <class T>
 void run_unary(UnaryCall& call, UnaryLoop<T> loop);
 template <class T>
 void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop);
+/// A call in bf16 by a loop in f32, a block at a time.
+void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop);
+void run_unary_grad_widened(UnaryGradCall& call, UnaryGradLoop<float> loop);
 
 template <class T, UnaryLoop<T> loop>
 Implementation<UnaryCall> unary_loops() {
@@ -66,6 +69,10 @@ Op<UnaryCall>::Rows unary_rows() {
            .dtypes = DType::f32,
            .run = [](UnaryCall& call) { run_unary<float>(call, kernel.best()); },
            .levels = kernel.levels()},
+          {.name = "simd",
+           .dtypes = DType::bf16,
+           .run = [](UnaryCall& call) { run_unary_widened(call, kernel.best()); },
+           .levels = kernel.levels()},
           unary_loops<float, unary_forward_loop<F, float>>(),
           unary_loops<double, unary_forward_loop<F, double>>(),
           unary_loops<bf16, unary_forward_loop<F, bf16>>(),
@@ -77,6 +84,10 @@ Op<UnaryGradCall>::Rows unary_grad_rows() {
   return {{.name = "simd",
            .dtypes = DType::f32,
            .run = [](UnaryGradCall& call) { run_unary_grad<float>(call, kernel.best()); },
+           .levels = kernel.levels()},
+          {.name = "simd",
+           .dtypes = DType::bf16,
+           .run = [](UnaryGradCall& call) { run_unary_grad_widened(call, kernel.best()); },
            .levels = kernel.levels()},
           unary_grad_loops<float, unary_grad_loop<F, float>>(),
           unary_grad_loops<double, unary_grad_loop<F, double>>(),

@@ -1,6 +1,6 @@
 #include "engine/optim/update_kernel.h"
 
-#include "engine/cpu/simd.h"
+#include "engine/cpu/simd_bf16.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 namespace {
@@ -19,17 +19,6 @@ inline Adam adam_step(Vec p, Vec g, Vec m, Vec v, const AdamConstants& c) {
   return {p - Vec(c.step_size) * m / denominator, m, v};
 }
 
-typedef uint16_t RawHalf __attribute__((vector_size(lanes * 2)));
-
-/// The upper halves of f32, rounded to nearest even; a NaN stays one.
-inline RawHalf to_bf16(Vec x) {
-  typedef uint32_t RawU __attribute__((vector_size(lanes * 4)));
-  const auto bits = reinterpret_cast<RawU>(x.v), upper = bits >> 16;
-  const RawU rounded = (bits + 0x7fffu + (upper & 1u)) >> 16;
-  const auto number = reinterpret_cast<RawU>(x.v == x.v);
-  return __builtin_convertvector((number & rounded) | (~number & (upper | 0x40u)), RawHalf);
-}
-
 /// One loop for both: `copy` is null where `has_copy` is false.
 template <bool has_copy>
 void adam_loop(float* p, const float* g, float* m, float* v, uint16_t* copy, int64_t n, const AdamConstants& c) {
@@ -39,10 +28,7 @@ void adam_loop(float* p, const float* g, float* m, float* v, uint16_t* copy, int
     store(p + i, next.p);
     store(m + i, next.m);
     store(v + i, next.v);
-    if constexpr (has_copy) {
-      const RawHalf half = to_bf16(next.p);
-      std::memcpy(copy + i, &half, sizeof(half));
-    }
+    if constexpr (has_copy) store_bf16(copy + i, next.p);
   }
   if (const int64_t k = n - i; k > 0) {
     const Adam next =
@@ -50,10 +36,7 @@ void adam_loop(float* p, const float* g, float* m, float* v, uint16_t* copy, int
     store_first(p + i, next.p, k);
     store_first(m + i, next.m, k);
     store_first(v + i, next.v, k);
-    if constexpr (has_copy) {
-      const RawHalf half = to_bf16(next.p);
-      std::memcpy(copy + i, &half, static_cast<size_t>(k) * sizeof(uint16_t));
-    }
+    if constexpr (has_copy) store_bf16_first(copy + i, next.p, k);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "autograd/optim/schedule.h"
 #include "engine/context.h"
 #include "engine/device.h"
+#include "engine/isa.h"
 
 namespace headroom::tasks {
 
@@ -29,9 +30,10 @@ struct TrainerConfig {
   std::function<void(const std::string&)> note{};
 };
 
-/// Whether a training in that precision has bf16_weights: on a GPU. A CPU emulates bf16 (engine::PrecisionScope).
+/// Whether a training in that precision has bf16_weights: on a GPU, and on a CPU that multiplies bf16. Another CPU
+/// emulates it (engine::PrecisionScope).
 inline bool has_bf16_weights(engine::Precision precision, engine::Device device) {
-  return precision == engine::Precision::bf16 && !device.is_cpu();
+  return precision == engine::Precision::bf16 && (!device.is_cpu() || engine::has_bf16_pairs());
 }
 
 }  // namespace headroom::tasks

@@ -274,9 +274,10 @@ TEST_CASE("weight decay is chosen by patterns of names") {
 }
 
 TEST_CASE("bf16 is refused where it would be emulated, unless that is asked for") {
-  const Trained refused = train(trial_with({"train.precision=\"bf16\""}));
-  CHECK(refused.status == TrialStatus::failed);
-  CHECK(contains(refused.message, "bf16 would be emulated on this CPU"));
+  const Trained without_leave = train(trial_with({"train.precision=\"bf16\""}));
+  const bool is_emulated = !headroom::engine::has_bf16_pairs();
+  CHECK(without_leave.status == (is_emulated ? TrialStatus::failed : TrialStatus::finished));
+  CHECK(contains(without_leave.message, "bf16 would be emulated on this CPU") == is_emulated);
   const auto error = [](const std::vector<std::string>& settings) {
     return train(trial_with(settings)).test.at("mse");
   };

@@ -1,6 +1,7 @@
 #include "engine/ops/attention/attention.h"
 
 #include "engine/error.h"
+#include "engine/ops/attention/attention_bf16_kernel.h"
 #include "engine/ops/attention/attention_fast.h"
 #include "engine/ops/attention/attention_kernel.h"
 #include "engine/ops/attention/attention_reference.h"
@@ -51,6 +52,17 @@ Op<AttentionCall> attention_op{
       .run = attention_tiled,
       .levels = kernel::attention_forward.levels(),
       .takes_strided = true},
+     {.name = "pairs",
+      .dtypes = DType::bf16,
+      .run = attention_pairs,
+      .levels = kernel::attention_bf16_forward.levels(),
+      .takes_strided = true,
+      .supports = takes_pairs},
+     {.name = "tiles",
+      .dtypes = DType::bf16,
+      .run = attention_widened,
+      .levels = kernel::attention_forward.levels(),
+      .takes_strided = true},
      {.name = "loops", .dtypes = DType::f32, .run = forward_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = forward_loops<double>, .is_reference = true}}};
 
@@ -59,6 +71,15 @@ Op<AttentionGradCall> attention_grad_op{
     {{.name = "tiles",
       .dtypes = DType::f32,
       .run = attention_grad_tiled,
+      .levels = kernel::attention_backward.levels()},
+     {.name = "pairs",
+      .dtypes = DType::bf16,
+      .run = attention_grad_pairs,
+      .levels = kernel::attention_bf16_backward.levels(),
+      .supports = takes_pairs_grad},
+     {.name = "tiles",
+      .dtypes = DType::bf16,
+      .run = attention_grad_widened,
       .levels = kernel::attention_backward.levels()},
      {.name = "loops", .dtypes = DType::f32, .run = grad_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = grad_loops<double>, .is_reference = true}}};

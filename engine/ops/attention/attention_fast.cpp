@@ -1,20 +1,10 @@
 #include "engine/ops/attention/attention_fast.h"
 
-#include "engine/ops/attention/attention_kernel.h"
 #include "engine/parallel.h"
 #include "engine/quantized/dequantize_kernel.h"
 
 namespace headroom::engine {
 namespace {
-
-/// Scratch memory of this thread, kept for its next task.
-float* scratch(int64_t floats) {
-  thread_local std::vector<float> memory;
-  constexpr size_t line = 64 / sizeof(float);
-  if (memory.size() < static_cast<size_t>(floats) + line) memory.resize(static_cast<size_t>(floats) + line);
-  const auto past = reinterpret_cast<uintptr_t>(memory.data()) % 64 / sizeof(float);
-  return memory.data() + (line - past) % line;
-}
 
 /// The row of sequence b, head h, token 0 of x (B, T, H, d).
 const float* row(const Tensor& x, int64_t b, int64_t h) {
@@ -24,14 +14,55 @@ const float* row(const Tensor& x, int64_t b, int64_t h) {
 /// Sequence b's key-value head `kv_head` for the kernels.
 AttentionHead head_of(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v,
                       const Tensor& slopes, int64_t b, int64_t kv_head) {
+  AttentionHead head = attention_head(p, slopes, b, kv_head);
+  head.q = row(q, b, kv_head * p.group());
+  head.k = row(k, b, kv_head);
+  head.v = row(v, b, kv_head);
+  head.q_stride = q.strides()[1];
+  head.q_head_stride = q.strides()[2];
+  head.k_stride = k.strides()[1];
+  head.v_stride = v.strides()[1];
+  return head;
+}
+
+/// The first rows of a key-value head's group in y (B, Tq, H, d_v) and lse (B, H, Tq).
+struct HeadRows {
+  float *y, *lse;
+  HeadRows(const AttentionProblem& p, const Attention& out, int64_t b, int64_t kv_head)
+      : y(out.y.mutable_data<float>() + (b * p.queries * p.heads + kv_head * p.group()) * p.v_dim),
+        lse(out.lse.mutable_data<float>() + (b * p.heads + kv_head * p.group()) * p.queries) {}
+};
+
+/// The kernels' operands: heads' rows in one piece, slopes contiguous.
+void lay_out(AttentionCall& c) {
+  c.q = with_whole_rows(c.q), c.k = with_whole_rows(c.k), c.v = with_whole_rows(c.v);
+  if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
+}
+
+}  // namespace
+
+float* attention_memory(int64_t floats) {
+  thread_local std::vector<float> memory;
+  constexpr size_t line = 64 / sizeof(float);
+  if (memory.size() < static_cast<size_t>(floats) + line) memory.resize(static_cast<size_t>(floats) + line);
+  const auto past = reinterpret_cast<uintptr_t>(memory.data()) % 64 / sizeof(float);
+  return memory.data() + (line - past) % line;
+}
+
+int64_t attention_tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys) {
+  const int64_t work = rows * std::max<int64_t>(1, keys) * (p.qk_dim + p.v_dim);
+  return std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, work));
+}
+
+AttentionHead attention_head(const AttentionProblem& p, const Tensor& slopes, int64_t b, int64_t kv_head) {
   const int64_t first = kv_head * p.group();
-  return {.q = row(q, b, first),
-          .k = row(k, b, kv_head),
-          .v = row(v, b, kv_head),
-          .q_stride = q.strides()[1],
-          .q_head_stride = q.strides()[2],
-          .k_stride = k.strides()[1],
-          .v_stride = v.strides()[1],
+  return {.q = nullptr,
+          .k = nullptr,
+          .v = nullptr,
+          .q_stride = p.group() * p.qk_dim,
+          .q_head_stride = p.qk_dim,
+          .k_stride = p.qk_dim,
+          .v_stride = p.v_dim,
           .y_stride = p.heads * p.v_dim,
           .queries = p.queries,
           .keys = p.keys,
@@ -52,26 +83,17 @@ AttentionHead head_of(const AttentionProblem& p, const Tensor& q, const Tensor& 
           .stream = p.dropout_key.stream};
 }
 
-/// The first rows of a key-value head's group in y (B, Tq, H, d_v) and lse (B, H, Tq).
-struct HeadRows {
-  float *y, *lse;
-  HeadRows(const AttentionProblem& p, const Attention& out, int64_t b, int64_t kv_head)
-      : y(out.y.mutable_data<float>() + (b * p.queries * p.heads + kv_head * p.group()) * p.v_dim),
-        lse(out.lse.mutable_data<float>() + (b * p.heads + kv_head * p.group()) * p.queries) {}
-};
-
-/// Tasks that are handed out together, so that tiny heads do not pay for the hand-over: a task multiplies `rows`
-/// queries with `keys` keys.
-int64_t tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys) {
-  const int64_t work = rows * std::max<int64_t>(1, keys) * (p.qk_dim + p.v_dim);
-  return std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, work));
+AttentionCut::AttentionCut(const AttentionProblem& p)
+    // Few heads: their queries are cut, and each piece packs the keys again.
+    : piece(p.batch * p.heads < 32 ? 64 : 1024), pieces((p.queries + piece - 1) / piece), together(p.group()) {
+  // Heads of one group share what is packed, unless that leaves too little to do in parallel.
+  while (together > 1 && p.batch * p.kv_heads * ((p.group() + together - 1) / together) * pieces < 16)
+    together = (together + 1) / 2;
+  shares = (p.group() + together - 1) / together;
+  tasks = p.batch * p.kv_heads * shares * pieces;
 }
 
-/// The kernels' operands: heads' rows in one piece, slopes contiguous.
-void lay_out(AttentionCall& c) {
-  c.q = with_whole_rows(c.q), c.k = with_whole_rows(c.k), c.v = with_whole_rows(c.v);
-  if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
-}
+namespace {
 
 /// Few queries: chunks of keys side by side, then joined. `head(b, kv_head)` lays out a head; `fetch` may put its keys
 /// and values [j, end) into `extra` floats of memory.
@@ -81,19 +103,19 @@ void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at
   const int64_t part = kernel::attention_part(head_at(0, 0));
   const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
   float* const first_part = parts.mutable_data<float>();
-  parallel_ranges(p.batch * p.kv_heads * chunks, tasks_at_once(p, rows, std::min(seen, attention_chunk)),
+  parallel_ranges(p.batch * p.kv_heads * chunks, attention_tasks_at_once(p, rows, std::min(seen, attention_chunk)),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t task = begin; task < end; ++task) {
                       const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
                       const int64_t j = first_key + task % chunks * attention_chunk;
                       const int64_t last = std::min(j + attention_chunk, p.keys);
                       AttentionHead head = head_at(b, kv_head);
-                      float* const memory = scratch(kernel::attention_chunk_scratch(head) + extra);
+                      float* const memory = attention_memory(kernel::attention_chunk_scratch(head) + extra);
                       fetch(head, b, kv_head, j, last, memory);
                       kernel::attention_chunk_part(head, j, last, first_part + task * part, memory + extra);
                     }
                   });
-  parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
+  parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
       const HeadRows to(p, out, b, kv_head);
@@ -107,25 +129,18 @@ void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at
 void attention_tiled(AttentionCall& c) {
   lay_out(c);
   const AttentionProblem& p = c.problem;
-  // Few heads: their queries are cut, and each piece packs the keys again.
-  const int64_t piece = p.batch * p.heads < 32 ? 64 : 1024, pieces = (p.queries + piece - 1) / piece;
-  // Heads of one group share what is packed, unless that leaves too little to do in parallel.
-  int64_t together = p.group();
-  while (together > 1 && p.batch * p.kv_heads * ((p.group() + together - 1) / together) * pieces < 16)
-    together = (together + 1) / 2;
-  const int64_t shares = (p.group() + together - 1) / together;
-  parallel_ranges(
-      p.batch * p.kv_heads * shares * pieces, tasks_at_once(p, together * std::min(piece, p.queries), p.keys),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t task = begin; task < end; ++task) {
-          const int64_t i = task % pieces * piece, g = task / pieces % shares * together;
-          const int64_t b = task / pieces / shares / p.kv_heads, kv_head = task / pieces / shares % p.kv_heads;
-          const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
-          const HeadRows to(p, c.out, b, kv_head);
-          kernel::attention_forward(head, g, std::min(g + together, p.group()), i, std::min(i + piece, p.queries), to.y,
-                                    to.lse, scratch(kernel::attention_scratch(head)));
-        }
-      });
+  const AttentionCut cut(p);
+  parallel_ranges(cut.tasks, attention_tasks_at_once(p, cut.together * std::min(cut.piece, p.queries), p.keys),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t task = begin; task < end; ++task) {
+                      const auto [b, kv_head, g, i] = cut.at(p, task);
+                      const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
+                      const HeadRows to(p, c.out, b, kv_head);
+                      kernel::attention_forward(head, g, std::min(g + cut.together, p.group()), i,
+                                                std::min(i + cut.piece, p.queries), to.y, to.lse,
+                                                attention_memory(kernel::attention_scratch(head)));
+                    }
+                  });
 }
 
 bool few_queries(const AttentionProblem& p) {
@@ -169,7 +184,7 @@ void packed_attention_few(PackedAttentionCall& c) {
 
 void attention_grad_tiled(AttentionGradCall& c) {
   const AttentionProblem& p = c.problem;
-  parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, p.queries * p.group(), p.keys),
+  parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, p.queries * p.group(), p.keys),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t task = begin; task < end; ++task) {
                       const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
@@ -184,7 +199,7 @@ void attention_grad_tiled(AttentionGradCall& c) {
                           .dk = c.dk.mutable_data<float>() + (head.k - c.k.data<float>()),
                           .dv = c.dv.mutable_data<float>() + (head.v - c.v.data<float>()),
                           .dslopes = c.slopes.defined() ? c.dslopes.mutable_data<float>() + first : nullptr};
-                      kernel::attention_backward(head, grad, scratch(kernel::attention_grad_scratch(head)));
+                      kernel::attention_backward(head, grad, attention_memory(kernel::attention_grad_scratch(head)));
                     }
                   });
 }

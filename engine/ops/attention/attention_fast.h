@@ -1,7 +1,20 @@
 #pragma once
+#include "engine/ops/attention/attention_kernel.h"
+#include "engine/ops/attention/attention_problem.h"
 #include "engine/ops/attention/packed_attention.h"
 
 namespace headroom::engine {
+
+/// Scratch memory of this thread, 64-byte aligned and kept for its next task.
+float* attention_memory(int64_t floats);
+
+/// Tasks that are handed out together, so that tiny heads do not pay for the hand-over: a task multiplies `rows`
+/// queries with `keys` keys.
+int64_t attention_tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys);
+
+/// Sequence b's key-value head `kv_head` for the kernels, without its operands: as if its own rows were all there is of
+/// q, k and v. Slopes are f32.
+AttentionHead attention_head(const AttentionProblem& p, const Tensor& slopes, int64_t b, int64_t kv_head);
 
 /// attention() by the f32 kernels. q, k and v may be strided: a slice of a key-value cache is read where it lies.
 void attention_tiled(AttentionCall& call);
@@ -13,10 +26,34 @@ bool few_queries(const AttentionProblem& problem);
 /// The same for few queries against many keys, as decoding with a key-value cache asks for: nothing is padded or
 /// packed, and the query heads of a group read their keys and values once, together.
 void attention_few(AttentionCall& call);
+
 /// The same over packed keys and values: each task unpacks its chunk where it multiplies it.
 void packed_attention_few(PackedAttentionCall& call);
 
 /// attention_grad() by the f32 kernels; every operand is contiguous.
 void attention_grad_tiled(AttentionGradCall& call);
+
+/// The tasks of a forward pass over tiles.
+struct AttentionCut {
+  int64_t piece, pieces, together, shares, tasks;
+  explicit AttentionCut(const AttentionProblem& p);
+  struct Task {
+    int64_t b, kv_head, first, query;  ///< of the sequences, of its key-value heads, of their group, of the queries
+  };
+  Task at(const AttentionProblem& p, int64_t task) const {
+    return {task / pieces / shares / p.kv_heads, task / pieces / shares % p.kv_heads, task / pieces % shares * together,
+            task % pieces * piece};
+  }
+};
+
+/// attention() and its gradient in bf16 by products of pairs: heads wider than 4; the gradient without slopes.
+void attention_pairs(AttentionCall& call);
+void attention_grad_pairs(AttentionGradCall& call);
+bool takes_pairs(const AttentionCall& call);
+bool takes_pairs_grad(const AttentionGradCall& call);
+
+/// Any call in bf16: each task widens the rows of its head, and rounds what the f32 kernels make of them. lse is f32.
+void attention_widened(AttentionCall& call);
+void attention_grad_widened(AttentionGradCall& call);
 
 }  // namespace headroom::engine

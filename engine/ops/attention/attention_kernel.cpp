@@ -1,36 +1,8 @@
 #include "engine/ops/attention/attention_kernel.h"
 
-#include "engine/cpu/simd_philox.h"
-#include "engine/ops/attention/attention_tiles.h"
+#include "engine/ops/attention/attention_rules.h"
 
 namespace headroom::engine::HEADROOM_ISA {
-
-/// Forward: two vectors of queries against tiles of keys. Both numbers are even and multiples of 4.
-static constexpr int64_t query_block = 2 * lanes, key_tile = 64;
-
-/// Head widths are padded with zeros to one that the products know: 1, 2, 4 or a number of whole vectors.
-static inline int64_t padded(int64_t dim) {
-  if (dim <= 2) return dim;
-  return dim <= 4 ? 4 : round_up(dim, lanes < 8 ? 8 : lanes);
-}
-
-/// Query i may see keys [0, visible(i)).
-static inline int64_t visible(const AttentionHead& head, int64_t i) {
-  if (!head.causal) return head.keys;
-  const int64_t n = i + head.keys - head.queries + 1;
-  return n < 0 ? 0 : smaller(n, head.keys);
-}
-
-/// Query i sees no key before this one.
-static inline int64_t first_seen(const AttentionHead& head, int64_t i) {
-  if (head.window == 0) return 0;
-  const int64_t n = i + head.keys - head.queries + 1 - head.window;
-  return n < 0 ? 0 : smaller(n, head.keys);
-}
-
-static inline uint64_t first_bit(const AttentionHead& head, int64_t g, int64_t i, int64_t j) {
-  return head.first_index + static_cast<uint64_t>((g * head.queries + i) * head.keys + j);
-}
 
 /// out (out_rows, out_dim) = factor · x, zero beyond x's rows and dim.
 static void pack_rows(const float* x, int64_t stride, int64_t rows, int64_t dim, float factor, float* out,
@@ -50,9 +22,6 @@ static void pack_columns(const float* x, int64_t stride, int64_t rows, int64_t d
   transpose_to(x, stride, rows, dim, factor, out, out_stride);
 }
 
-/// Floats that random_words needs for n elements.
-static inline int64_t word_room(int64_t n) { return round_up(n + 4 * philox_blocks + 4, 16); }
-
 struct ForwardScratch {
   float *k, *v, *q, *sum, *tile, *bits;
   ForwardScratch(const AttentionHead& head, Scratch& s)
@@ -68,51 +37,6 @@ int64_t attention_scratch(const AttentionHead& head) {
   Scratch s{nullptr};
   ForwardScratch{head, s};
   return s.used;
-}
-
-/// Scores of keys [j, j + rows) and queries i, i + 1, …: adds the bias, hides what may not be seen.
-static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile) {
-  const Vec hidden(-__builtin_inff());
-  const int64_t shift = head.keys - head.queries;
-  // Keys before the diagonal need no look when nothing but the diagonal hides.
-  const int64_t hides_from = i + shift + 1 - j;
-  const int64_t first = head.slopes || head.key_mask || head.window > 0 || hides_from < 0 ? 0 : hides_from;
-  const Vec window(static_cast<float>(head.window));
-  for (int n = 0; n < 2; ++n) {
-    const Vec position = index_from(i + shift + n * lanes), slope(head.slopes ? head.slopes[g] * log2_e : 0);
-    for (int64_t r = first; r < rows; ++r) {
-      float* at = tile + r * query_block + n * lanes;
-      const Vec key(static_cast<float>(j + r));
-      if (head.slopes) store(at, load(at) - slope * abs(position - key));
-      if (head.causal) store(at, select(position < key, hidden, load(at)));
-      if (head.window > 0) store(at, select(position - key < window, load(at), hidden));
-      if (head.key_mask && !head.key_mask[j + r]) store(at, hidden);
-    }
-  }
-}
-
-/// Zeroes the dropped probabilities. Random bits come along the keys and are transposed: no arithmetic touches them.
-static void drop(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile, float* bits) {
-  auto* words = reinterpret_cast<uint32_t*>(bits);
-  auto* turned = words + word_room(key_tile);
-  const int64_t queries = smaller(query_block, head.queries - i);
-  for (int64_t lane = 0; lane < queries; ++lane) {
-    const int64_t at = random_words(first_bit(head, g, i + lane, j), rows, head.seed, head.stream, words);
-    for (int64_t r = 0; r < rows; ++r) turned[r * query_block + lane] = words[at + r];
-  }
-  for (int64_t e = 0; e < rows * query_block; e += lanes)
-    store(tile + e, select(below(turned + e, head.dropped_below), Vec(0.0f), load(tile + e)));
-}
-
-/// tile = 2^(tile - top) for one vector of queries, returns their sum over the rows.
-static Vec exponentials(float* tile, int64_t rows, Vec top) {
-  Vec total(0.0f);
-  for (int64_t r = 0; r < rows; ++r, tile += query_block) {
-    const Vec p = exp2(load(tile) - top);
-    total += p;
-    store(tile, p);
-  }
-  return total;
 }
 
 /// Query head g, queries [begin, end), against the packed keys and values.
@@ -237,40 +161,6 @@ static void pack_keys(const AttentionHead& head, int64_t j, int64_t n, int64_t w
     s.bias[c] = c < n && (!head.key_mask || head.key_mask[j + c]) ? 0 : -__builtin_inff();
 }
 
-/// One row of a tile, query i against keys j …: from scores and dp to ds and the probabilities that dv takes, where
-/// every key may be seen.
-static void plain_gradient(int64_t width, float lse, float delta, const float* bias, float* ds, float* p) {
-  for (int64_t w = 0; w < width; w += lanes) {
-    const Vec prob = exp2(load(ds + w) + (load(bias + w) + Vec(lse)));
-    store(ds + w, prob * (load(p + w) + Vec(delta)));
-    store(p + w, prob);
-  }
-}
-
-/// The same where the diagonal, the window, a slope or dropout has a say, from key w on. Returns Σ ds · distance per
-/// lane.
-static Vec special_gradient(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t w, int64_t width,
-                            float lse, float delta, const BackwardScratch& s, float* ds, float* p) {
-  const Vec position(static_cast<float>(i + head.keys - head.queries)), zero(0.0f);
-  const Vec slope(head.slopes ? head.slopes[g] * log2_e : 0), last(static_cast<float>(visible(head, i)));
-  const Vec first(static_cast<float>(first_seen(head, i)));
-  auto* words = reinterpret_cast<uint32_t*>(s.bits);
-  if (head.dropout) words += random_words(first_bit(head, g, i, j), width, head.seed, head.stream, words);
-  Vec slope_sum = zero;
-  for (; w < width; w += lanes) {
-    const Vec key = index_from(j + w), distance = abs(position - key);
-    const Vec score = load(ds + w) + (load(s.bias + w) + Vec(lse)) - slope * distance;
-    const Vec prob = select(key < first, zero, select(key < last, exp2(score), zero));
-    Vec kept(1.0f);
-    if (head.dropout) kept = select(below(words + w, head.dropped_below), zero, Vec(head.kept_scale));
-    const Vec gradient = prob * fma(load(p + w), kept, Vec(delta));
-    slope_sum = fma(gradient, distance, slope_sum);
-    store(ds + w, gradient);
-    store(p + w, prob * kept);
-  }
-  return slope_sum;
-}
-
 void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad, float* memory) {
   if (head.keys == 0) {
     for (int64_t i = 0; i < head.queries; ++i)
@@ -306,7 +196,8 @@ void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad
           const bool is_special = special || first_seen(head, i + r) > j;
           const int64_t plain = is_special ? 0 : seen < used ? (seen > 0 ? seen : 0) / lanes * lanes : used;
           plain_gradient(plain, lse, delta, s.bias, ds, p);
-          if (plain < used) slope_sum += special_gradient(head, g, i + r, j, plain, used, lse, delta, s, ds, p);
+          if (plain < used)
+            slope_sum += special_gradient(head, g, i + r, j, plain, used, lse, delta, s.bias, s.bits, ds, p);
         }
         add_transposed(s.dy + i * s.dv, rows, s.dv, s.p, W, used, dv, W);
         add_transposed(s.q + i * s.dqk, rows, s.dqk, s.ds, W, used, dk, W);

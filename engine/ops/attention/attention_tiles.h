@@ -1,7 +1,7 @@
 #pragma once
 // The scratch memory, small products, sums, transposes and the exponential that attention's tiles are made of. For
 // kernel files only.
-#include "engine/cpu/simd.h"
+#include "engine/cpu/simd_bf16.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 
@@ -20,8 +20,6 @@ struct Scratch {
     return piece;
   }
 };
-
-typedef uint32_t RawU __attribute__((vector_size(lanes * 4)));
 
 /// 2^x within 2 ulp for x ≤ 1: 0 below -125 (a probability there is nothing), NaN stays NaN. Cheaper than exp: no
 /// product with log2 e (the scores carry it) and one scaling, x = n + f with f in [-½, ½], a polynomial of degree 5 in
@@ -102,20 +100,31 @@ static inline void copy_to(const float* x, int64_t x_stride, int64_t rows, int64
 
 static inline void fill_zero(float* x, int64_t n) { std::memset(x, 0, static_cast<size_t>(n) * sizeof(float)); }
 
-/// out[r][w] (+)= Σ_d a[r][d]·b[d][w] for M rows and N vectors of w. D > 0: the depth, known at compile time.
-template <int M, int N, int D, bool add>
-static inline void product_block(const float* a, int64_t a_stride, int64_t depth, const float* b, int64_t b_stride,
-                                 float* out, int64_t out_stride) {
+/// The elements of a product: f32, or pairs of bf16 along the sum, by dot_pairs().
+static inline Vec load_factors(const float* p) { return load(p); }
+static inline Pairs load_factors(const uint32_t* p) { return load_pairs(p); }
+static inline Vec broadcast(float x) { return Vec(x); }
+static inline Pairs broadcast(uint32_t x) { return {RawU{} + x}; }
+static inline Vec multiply_add(Vec a, Vec b, Vec sum) { return fma(a, b, sum); }
+static inline Vec multiply_add(Pairs a, Pairs b, Vec sum) { return dot_pairs(sum, a, b); }
+template <class E>
+using Factors = decltype(load_factors(static_cast<const E*>(nullptr)));
+
+/// out[r][w] (+)= Σ_d a[r][d]·b[d][w] for M rows and N vectors of w. D > 0: the depth, known at compile time. E: float,
+/// or uint32_t for pairs.
+template <int M, int N, int D, bool add, class E>
+static inline void product_block(const E* a, int64_t a_stride, int64_t depth, const E* b, int64_t b_stride, float* out,
+                                 int64_t out_stride) {
   Vec sum[M][N];
   for (int r = 0; r < M; ++r)
     for (int n = 0; n < N; ++n) sum[r][n] = add ? load(out + r * out_stride + n * lanes) : Vec(0.0f);
   const int64_t end = D > 0 ? D : depth;
   for (int64_t d = 0; d < end; ++d) {
-    Vec column[N];
-    for (int n = 0; n < N; ++n) column[n] = load(b + d * b_stride + n * lanes);
+    Factors<E> column[N];
+    for (int n = 0; n < N; ++n) column[n] = load_factors(b + d * b_stride + n * lanes);
     for (int r = 0; r < M; ++r) {
-      const Vec x(a[r * a_stride + d]);
-      for (int n = 0; n < N; ++n) sum[r][n] = fma(x, column[n], sum[r][n]);
+      const Factors<E> x = broadcast(a[r * a_stride + d]);
+      for (int n = 0; n < N; ++n) sum[r][n] = multiply_add(x, column[n], sum[r][n]);
     }
   }
   for (int r = 0; r < M; ++r)
@@ -123,8 +132,8 @@ static inline void product_block(const float* a, int64_t a_stride, int64_t depth
 }
 
 /// The same for all rows, a multiple of 4: six at a time, which hides the latency of 12 sums, then four or two.
-template <int N, int D, bool add>
-static inline void product_column(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b,
+template <int N, int D, bool add, class E>
+static inline void product_column(const E* a, int64_t a_stride, int64_t rows, int64_t depth, const E* b,
                                   int64_t b_stride, float* out, int64_t out_stride) {
   int64_t r = 0;
   for (; r + 6 <= rows && r + 8 != rows; r += 6)
@@ -183,8 +192,9 @@ static inline void product(const float* a, int64_t rows, int64_t depth, const fl
 }
 
 /// out[r][w] += Σ_d a[r][d]·b[d][w] where b's rows and out's are `width` apart, a multiple of lanes.
-[[maybe_unused]] static void add_product(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b,
-                                         int64_t width, float* out) {
+template <class E>
+static void add_product(const E* a, int64_t a_stride, int64_t rows, int64_t depth, const E* b, int64_t width,
+                        float* out) {
   int64_t w = 0;
   for (; w + 2 * lanes <= width; w += 2 * lanes)
     product_column<2, 0, true>(a, a_stride, rows, depth, b + w, width, out + w, width);
@@ -197,18 +207,18 @@ static inline void product(const float* a, int64_t rows, int64_t depth, const fl
 }
 
 /// out[d][w] += Σ_r a[r][d]·t[r][w] for M values of d and two vectors of w.
-template <int M>
-static inline void transposed_block(const float* a, int64_t a_stride, int64_t rows, const float* t, int64_t t_stride,
+template <int M, class E>
+static inline void transposed_block(const E* a, int64_t a_stride, int64_t rows, const E* t, int64_t t_stride,
                                     float* out, int64_t out_stride) {
   Vec sum[M][2];
   for (int d = 0; d < M; ++d)
     for (int n = 0; n < 2; ++n) sum[d][n] = load(out + d * out_stride + n * lanes);
   for (int64_t r = 0; r < rows; ++r) {
-    const Vec t0 = load(t + r * t_stride), t1 = load(t + r * t_stride + lanes);
+    const Factors<E> t0 = load_factors(t + r * t_stride), t1 = load_factors(t + r * t_stride + lanes);
     for (int d = 0; d < M; ++d) {
-      const Vec x(a[r * a_stride + d]);
-      sum[d][0] = fma(x, t0, sum[d][0]);
-      sum[d][1] = fma(x, t1, sum[d][1]);
+      const Factors<E> x = broadcast(a[r * a_stride + d]);
+      sum[d][0] = multiply_add(x, t0, sum[d][0]);
+      sum[d][1] = multiply_add(x, t1, sum[d][1]);
     }
   }
   for (int d = 0; d < M; ++d)
@@ -216,8 +226,9 @@ static inline void transposed_block(const float* a, int64_t a_stride, int64_t ro
 }
 
 /// out[d][w] += Σ_r a[r][d]·t[r][w], d < depth: 1, 2 or a multiple of 4.
-[[maybe_unused]] static void add_transposed(const float* a, int64_t rows, int64_t depth, const float* t,
-                                            int64_t t_stride, int64_t width, float* out, int64_t out_stride) {
+template <class E>
+static void add_transposed(const E* a, int64_t rows, int64_t depth, const E* t, int64_t t_stride, int64_t width,
+                           float* out, int64_t out_stride) {
   for (int64_t w = 0; w < width; w += 2 * lanes) {
     int64_t d = 0;
     for (; d + 6 <= depth && d + 8 != depth; d += 6)

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "engine/cpu/widened.h"
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/cross_entropy/cross_entropy_kernel.h"
 #include "engine/ops/elementwise/binary.h"
@@ -57,6 +59,30 @@ void run(CrossEntropyCall& c, void (*loop)(const T* x, const int64_t* targets, i
   c.loss = scale(sum(losses, {}, false), factor);  // ()
 }
 
+/// Logits in bf16 by the f32 kernel, a row at a time or a few; losses are f32.
+void run_widened(CrossEntropyCall& c) {
+  const Rows rows = rows_of("cross_entropy", c.logits);
+  const int64_t counted = count_targets(c.targets, c.ignore_index, c.logits), n = rows.width;
+  const double factor = !c.mean ? 1.0 : counted > 0 ? 1.0 / static_cast<double>(counted) : 0.0;
+  const Tensor losses = Tensor::empty({c.logits.numel() > 0 ? rows.count : 0});  // (rows)
+  const bf16* x = c.logits.data<bf16>();
+  const auto* targets = c.targets.data<int64_t>();
+  auto* loss = losses.mutable_data<float>();
+  bf16* dx = c.dlogits.defined() ? c.dlogits.mutable_data<bf16>() : nullptr;
+  parallel_ranges(losses.numel(), rows.grain(), [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, widened_rows(n) * n);
+    for_each_block(
+        begin, end,
+        [&](int64_t row, int64_t count) {
+          kernel::cross_entropy_rows(f32.widen(0, x + row * n, count * n), targets + row, c.ignore_index,
+                                     static_cast<float>(factor), loss + row, dx ? f32[1] : nullptr, count, n);
+          if (dx) f32.narrow(1, dx + row * n, count * n);
+        },
+        widened_rows(n));
+  });
+  c.loss = scale(sum(losses, {}, false), factor);  // ()
+}
+
 /// dy is 1 where the loss is what backward() starts from: no further sweep then.
 void run_grad(ScaledGradientCall& c) {
   if (c.dy.item() != 1.0) c.gradient = mul(c.gradient, c.dy);
@@ -66,13 +92,16 @@ void run_grad(ScaledGradientCall& c) {
 
 Op<CrossEntropyCall> cross_entropy_op{
     "cross_entropy",
-    kernel_and_loops<CrossEntropyCall>(
-        kernel::cross_entropy_rows.levels(),
-        [](CrossEntropyCall& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
-        [](CrossEntropyCall& c) { run<float>(c, row_loop); }, [](CrossEntropyCall& c) { run<double>(c, row_loop); })};
+    with_bf16<CrossEntropyCall>(kernel_and_loops<CrossEntropyCall>(
+                                    kernel::cross_entropy_rows.levels(),
+                                    [](CrossEntropyCall& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
+                                    [](CrossEntropyCall& c) { run<float>(c, row_loop); },
+                                    [](CrossEntropyCall& c) { run<double>(c, row_loop); }),
+                                kernel::cross_entropy_rows.levels(), run_widened)};
 Op<ScaledGradientCall> cross_entropy_grad_op{
     "cross_entropy_grad",
-    {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true}}};
+    {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true},
+     {.name = "loops", .dtypes = DType::bf16, .run = scale_bf16_gradient, .is_reference = true}}};
 
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mean, int64_t ignore_index,
                            bool want_gradient) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/widened.h"
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/dropout/dropout_kernel.h"
 #include "engine/parallel.h"
@@ -32,10 +34,27 @@ void run_simd(DropoutCall& c) {
   });
 }
 
+void run_widened(DropoutCall& c) {
+  const uint64_t first = c.key.first();
+  const bf16* x = c.x.data<bf16>();
+  bf16* y = c.y.mutable_data<bf16>();
+  static_assert(widened_run % 4 == 0 && elementwise_grain % widened_run == 0);
+  parallel_ranges(c.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, widened_run);
+    for_each_block(begin, end, [&](int64_t i, int64_t n) {
+      kernel::dropout_run(f32.widen(0, x + i, n), f32[1], n, c.key.seed, c.key.stream,
+                          (first + static_cast<uint64_t>(i)) / 4, c.threshold, static_cast<float>(c.factor));
+      f32.narrow(1, y + i, n);
+    });
+  });
+}
+
 }  // namespace
 
-Op<DropoutCall> dropout_op{"dropout", kernel_and_loops<DropoutCall>(kernel::dropout_run.levels(), run_simd,
-                                                                    run_loops<float>, run_loops<double>)};
+Op<DropoutCall> dropout_op{"dropout",
+                           with_bf16<DropoutCall>(kernel_and_loops<DropoutCall>(kernel::dropout_run.levels(), run_simd,
+                                                                                run_loops<float>, run_loops<double>),
+                                                  kernel::dropout_run.levels(), run_widened)};
 
 Tensor dropout(const Tensor& x, double p, const RngKey& key) {
   DropoutCall call{x, key, 0, 1 / (1 - p)};

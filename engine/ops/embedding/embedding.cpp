@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/embedding/embedding_kernel.h"
 #include "engine/parallel.h"
@@ -75,10 +76,14 @@ void run_grad(EmbeddingGradCall& c,
     const int64_t j = task % column_tasks * columns, n = std::min(columns, width - j);
     for (int64_t v = begin; v < end; ++v) {
       T* to = dtable + v * width + j;
-      if (first[v] == first[v + 1]) std::memset(to, 0, static_cast<size_t>(n) * sizeof(T));
+      if (first[v] == first[v + 1]) std::fill(to, to + n, T{});
       else add_rows(dy + j, width, positions + first[v], first[v + 1] - first[v], to, n);
     }
   });
+}
+
+void add_rows_bf16(const bf16* x, int64_t stride, const int64_t* rows, int64_t count, bf16* out, int64_t n) {
+  kernel::add_listed_rows_bf16(&x->bits, stride, rows, count, &out->bits, n);
 }
 
 }  // namespace
@@ -90,11 +95,14 @@ Op<EmbeddingCall> embedding_op{"embedding",
                                  .is_reference = true}}};
 
 Op<EmbeddingGradCall> embedding_grad_op{
-    "embedding_grad", kernel_and_loops<EmbeddingGradCall>(
-                          kernel::add_listed_rows.levels(),
-                          [](EmbeddingGradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
-                          [](EmbeddingGradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
-                          [](EmbeddingGradCall& c) { run_grad<double>(c, add_listed_rows_loop); })};
+    "embedding_grad",
+    with_bf16<EmbeddingGradCall>(kernel_and_loops<EmbeddingGradCall>(
+                                     kernel::add_listed_rows.levels(),
+                                     [](EmbeddingGradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
+                                     [](EmbeddingGradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
+                                     [](EmbeddingGradCall& c) { run_grad<double>(c, add_listed_rows_loop); }),
+                                 kernel::add_listed_rows_bf16.levels(),
+                                 [](EmbeddingGradCall& c) { run_grad<bf16>(c, add_rows_bf16); })};
 
 Tensor embedding(const Tensor& table, const Tensor& indices) {
   EmbeddingCall call{table, as_i64(indices)};

@@ -99,13 +99,23 @@ void run_grad(GatherGradCall& c) {
   });
 }
 
+/// In bf16: summed in f32 and rounded once.
+void run_grad_widened(GatherGradCall& c) {
+  GatherGradCall wide = c;
+  wide.dy = c.dy.to(DType::f32);
+  wide.dx = Tensor::empty(c.dx.shape());
+  run_grad<float>(wide);
+  copy_inplace(c.dx, wide.dx.to(DType::bf16));
+}
+
 }  // namespace
 
 Op<GatherCall> gather_op{"gather", {{.name = "copies", .dtypes = every_dtype, .run = run, .is_reference = true}}};
 Op<GatherGradCall> gather_grad_op{
     "gather_grad",
     {{.name = "loops", .dtypes = DType::f32, .run = run_grad<float>, .is_reference = true},
-     {.name = "loops", .dtypes = DType::f64, .run = run_grad<double>, .is_reference = true}}};
+     {.name = "loops", .dtypes = DType::f64, .run = run_grad<double>, .is_reference = true},
+     {.name = "in f32", .dtypes = DType::bf16, .run = run_grad_widened, .is_reference = true}}};
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
   GatherCall call{x, as_i64(index)};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/kl_divergence/kl_divergence_kernel.h"
@@ -52,19 +53,31 @@ void run(KlDivergenceCall& c, void (*loop)(const T* x, const T* teacher, const b
   c.loss = scale(sum(losses, {}, false), factor);  // ()
 }
 
+/// In bf16 by the f32 kernel, on copies.
+void run_widened(KlDivergenceCall& c) {
+  KlDivergenceCall wide{c.logits.to(DType::f32), c.teacher.to(DType::f32), c.counted, c.mean};
+  if (c.dlogits.defined()) wide.dlogits = Tensor::empty(c.logits.shape());  // (…, V)
+  run<float>(wide, kernel::kl_divergence_rows.best());
+  c.loss = wide.loss;
+  if (c.dlogits.defined()) c.dlogits = wide.dlogits.to(DType::bf16);
+}
+
 void run_grad(ScaledGradientCall& c) { c.gradient = mul(c.gradient, c.dy); }
 
 }  // namespace
 
-Op<KlDivergenceCall> kl_divergence_op{"kl_divergence",
-                                      kernel_and_loops<KlDivergenceCall>(
-                                          kernel::kl_divergence_rows.levels(),
-                                          [](KlDivergenceCall& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
-                                          [](KlDivergenceCall& c) { run<float>(c, divergence_loop); },
-                                          [](KlDivergenceCall& c) { run<double>(c, divergence_loop); })};
+Op<KlDivergenceCall> kl_divergence_op{
+    "kl_divergence",
+    with_bf16<KlDivergenceCall>(kernel_and_loops<KlDivergenceCall>(
+                                    kernel::kl_divergence_rows.levels(),
+                                    [](KlDivergenceCall& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
+                                    [](KlDivergenceCall& c) { run<float>(c, divergence_loop); },
+                                    [](KlDivergenceCall& c) { run<double>(c, divergence_loop); }),
+                                kernel::kl_divergence_rows.levels(), run_widened)};
 Op<ScaledGradientCall> kl_divergence_grad_op{
     "kl_divergence_grad",
-    {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true}}};
+    {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true},
+     {.name = "loops", .dtypes = DType::bf16, .run = scale_bf16_gradient, .is_reference = true}}};
 
 KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Tensor& counted, bool mean,
                            bool want_gradient) {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "engine/cpu/widened.h"
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
@@ -85,20 +87,78 @@ void run_grad(LayerNormGradCall& c, GradLoop<T> loop) {
   c.dbias = total.slice(0, 1, 2).reshape({n});
 }
 
+/// In bf16 by the f32 kernel, a few rows at a time; mean and 1/std are f32.
+void run_widened(LayerNormCall& c) {
+  const Rows rows = rows_of("layer_norm", c.x);
+  const int64_t n = rows.width;
+  if (c.added.defined()) c.sum = add(c.x, c.added);
+  const Tensor weight = c.weight.to(DType::f32), bias = c.bias.defined() ? c.bias.to(DType::f32) : Tensor();
+  const bf16* x = (c.added.defined() ? c.sum : c.x).data<bf16>();
+  bf16* y = c.y.mutable_data<bf16>();
+  const float *w = weight.data<float>(), *b = bias.defined() ? bias.data<float>() : nullptr;
+  float *mean = c.mean.mutable_data<float>(), *inv_std = c.inv_std.mutable_data<float>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, widened_rows(n) * n);
+    for_each_block(
+        begin, end,
+        [&](int64_t row, int64_t count) {
+          kernel::layer_norm_rows(f32.widen(0, x + row * n, count * n), w, b, f32[1], mean + row, inv_std + row, count,
+                                  n, static_cast<float>(c.eps));
+          f32.narrow(1, y + row * n, count * n);
+        },
+        widened_rows(n));
+  });
+}
+
+/// dweight and dbias are summed in f32 and rounded once.
+void run_grad_widened(LayerNormGradCall& c) {
+  const Rows rows = rows_of("layer_norm", c.x);
+  const int64_t n = rows.width, block = widened_rows(n);
+  const bf16 *dy = c.dy.data<bf16>(), *x = c.x.data<bf16>();
+  const Tensor weight = c.weight.to(DType::f32);
+  const float *w = weight.data<float>(), *mean = c.mean.data<float>(), *inv_std = c.inv_std.data<float>();
+  bf16* dx = c.want_dx ? c.dx.mutable_data<bf16>() : nullptr;
+  const Tensor total =
+      sum_over_rows<float>(rows, c.want_parameters ? 2 : 0, [&](int64_t begin, int64_t count, float* sums) {  // (2, C)
+        const WidenedBlocks f32(4, std::max<int64_t>(block, 2) * n);
+        if (sums) std::fill(sums, sums + 2 * n, 0.0f);
+        for_each_block(
+            begin, begin + count,
+            [&](int64_t row, int64_t m) {
+              const int64_t first = row * n;
+              float* const part = sums ? f32[3] : nullptr;
+              kernel::layer_norm_grad_rows(f32.widen(0, dy + first, m * n), f32.widen(1, x + first, m * n), w,
+                                           mean + row, inv_std + row, dx ? f32[2] : nullptr, part,
+                                           part ? part + n : nullptr, m, n);
+              if (dx) f32.narrow(2, dx + first, m * n);
+              for (int64_t i = 0; sums && i < 2 * n; ++i) sums[i] += part[i];
+            },
+            block);
+      });
+  if (dx && c.added.defined()) add_inplace(c.dx, c.added);
+  if (!c.want_parameters) return;
+  c.dweight = total.slice(0, 0, 1).reshape({n}).to(DType::bf16);
+  c.dbias = total.slice(0, 1, 2).reshape({n}).to(DType::bf16);
+}
+
 }  // namespace
 
 Op<LayerNormCall> layer_norm_op{
-    "layer_norm",
-    kernel_and_loops<LayerNormCall>(
-        kernel::layer_norm_rows.levels(), [](LayerNormCall& c) { run<float>(c, kernel::layer_norm_rows.best()); },
-        [](LayerNormCall& c) { run<float>(c, forward_loop); }, [](LayerNormCall& c) { run<double>(c, forward_loop); })};
+    "layer_norm", with_bf16<LayerNormCall>(kernel_and_loops<LayerNormCall>(
+                                               kernel::layer_norm_rows.levels(),
+                                               [](LayerNormCall& c) { run<float>(c, kernel::layer_norm_rows.best()); },
+                                               [](LayerNormCall& c) { run<float>(c, forward_loop); },
+                                               [](LayerNormCall& c) { run<double>(c, forward_loop); }),
+                                           kernel::layer_norm_rows.levels(), run_widened)};
 
 Op<LayerNormGradCall> layer_norm_grad_op{
-    "layer_norm_grad", kernel_and_loops<LayerNormGradCall>(
-                           kernel::layer_norm_grad_rows.levels(),
-                           [](LayerNormGradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
-                           [](LayerNormGradCall& c) { run_grad<float>(c, grad_loop); },
-                           [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); })};
+    "layer_norm_grad", with_bf16<LayerNormGradCall>(
+                           kernel_and_loops<LayerNormGradCall>(
+                               kernel::layer_norm_grad_rows.levels(),
+                               [](LayerNormGradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
+                               [](LayerNormGradCall& c) { run_grad<float>(c, grad_loop); },
+                               [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); }),
+                           kernel::layer_norm_grad_rows.levels(), run_grad_widened)};
 
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added) {
   LayerNormCall call{x, weight, bias, eps, added};

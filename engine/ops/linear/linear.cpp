@@ -1,6 +1,7 @@
 #include "engine/ops/linear/linear.h"
 
-#include "engine/cpu/gemm.h"
+#include "engine/cpu/gemm_bf16.h"
+#include "engine/cpu/gemm_bf16_kernel.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
 #include "engine/ops/matmul/matmul.h"
@@ -26,6 +27,41 @@ void run(LinearCall& c, void (*product)(const MatrixProduct<T>&, int64_t, const 
           1, nullptr, nullptr, 0);
 }
 
+void run_bf16(LinearCall& c) {
+  const int64_t in = c.weight.dim(1), out = c.weight.dim(0);
+  const Tensor bias = c.bias.defined() ? c.bias.to(DType::f32) : Tensor();
+  gemm_bf16({.m = c.x.dim(0),
+             .n = out,
+             .k = in,
+             .a = {c.x.data<bf16>(), in},
+             .b = {c.weight.data<bf16>(), in, true},
+             .y = c.y.mutable_data<bf16>(),
+             .bias = bias.defined() ? bias.data<float>() : nullptr});
+}
+
+/// Σ dyᵀ·x and Σ dy in f32 where their places are, else rounded once.
+void run_sums_bf16(LinearSumsCall& c) {
+  const int64_t rows = c.dy.dim(0), out = c.dy.dim(1), in = c.x.dim(1);
+  const auto is_place = [](const Tensor& x) { return x.defined() && x.dtype() == DType::f32 && x.is_contiguous(); };
+  if (c.need_weight) {
+    const bool is_f32 = is_place(c.dweight);
+    if (!is_f32) c.dweight = Tensor::empty({out, in}, DType::bf16);  // (out, in)
+    else c.dweight.bump_version();
+    gemm_bf16({.m = out,
+               .n = in,
+               .k = rows,
+               .a = {c.dy.data<bf16>(), out, true},
+               .b = {c.x.data<bf16>(), in},
+               .y = is_f32 ? nullptr : c.dweight.mutable_data<bf16>(),
+               .c = is_f32 ? c.dweight.mutable_data<float>() : nullptr});
+  }
+  if (!c.need_bias) return;
+  if (!is_place(c.dbias)) c.dbias = Tensor::empty({out}, DType::bf16);  // (out)
+  else c.dbias.bump_version();
+  SumCall sums{c.dy.reshape({1, rows, out}), c.dbias};
+  if (out > 0) sum_op.run(sums);
+}
+
 /// By the products and sums of the operands' device.
 void run_sums(LinearSumsCall& c) {
   if (c.need_weight) c.dweight = matmul(c.dy, c.x, true);  // (out, in)
@@ -34,27 +70,30 @@ void run_sums(LinearSumsCall& c) {
 
 }  // namespace
 
-Op<LinearCall> linear_op{"linear",
-                         {{.name = "tiles",
-                           .dtypes = DType::f32,
-                           .run = [](LinearCall& c) { run<float>(c, gemm<float>); },
-                           .levels = kernel::gemm_tile_f32.levels()},
-                          {.name = "tiles",
-                           .dtypes = DType::f64,
-                           .run = [](LinearCall& c) { run<double>(c, gemm<double>); },
-                           .levels = kernel::gemm_tile_f64.levels()},
-                          {.name = "loops",
-                           .dtypes = DType::f32,
-                           .run = [](LinearCall& c) { run<float>(c, gemm_loops<float>); },
-                           .is_reference = true},
-                          {.name = "loops",
-                           .dtypes = DType::f64,
-                           .run = [](LinearCall& c) { run<double>(c, gemm_loops<double>); },
-                           .is_reference = true}}};
+Op<LinearCall> linear_op{
+    "linear",
+    {{.name = "tiles",
+      .dtypes = DType::f32,
+      .run = [](LinearCall& c) { run<float>(c, gemm<float>); },
+      .levels = kernel::gemm_tile_f32.levels()},
+     {.name = "tiles",
+      .dtypes = DType::f64,
+      .run = [](LinearCall& c) { run<double>(c, gemm<double>); },
+      .levels = kernel::gemm_tile_f64.levels()},
+     {.name = "pairs", .dtypes = DType::bf16, .run = run_bf16, .levels = kernel::gemm_tile_bf16.levels()},
+     {.name = "loops",
+      .dtypes = DType::f32,
+      .run = [](LinearCall& c) { run<float>(c, gemm_loops<float>); },
+      .is_reference = true},
+     {.name = "loops",
+      .dtypes = DType::f64,
+      .run = [](LinearCall& c) { run<double>(c, gemm_loops<double>); },
+      .is_reference = true}}};
 
 Op<LinearSumsCall> linear_sums_op{
     "linear_grad",
-    {{.name = "matmul and sum", .dtypes = DType::f32 | DType::f64, .run = run_sums, .is_reference = true}}};
+    {{.name = "matmul and sum", .dtypes = DType::f32 | DType::f64, .run = run_sums, .is_reference = true},
+     {.name = "pairs", .dtypes = DType::bf16, .run = run_sums_bf16, .levels = kernel::gemm_tile_bf16.levels()}}};
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   LinearCall call{x, weight, bias};

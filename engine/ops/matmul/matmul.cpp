@@ -2,7 +2,8 @@
 
 #include <vector>
 
-#include "engine/cpu/gemm.h"
+#include "engine/cpu/gemm_bf16.h"
+#include "engine/cpu/gemm_bf16_kernel.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
@@ -67,28 +68,60 @@ template <class T>
 using Product = void (*)(const MatrixProduct<T>&, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
                          int64_t c_step);
 
+/// A call as a stack of products; those with one b are a single one.
+struct Stacks {
+  Tensor y;
+  Stack left, right;
+  Shape batch;
+  std::vector<int64_t> offsets_a, offsets_b;
+  int64_t m, n, k;
+
+  explicit Stacks(const MatmulCall& c) : Stacks(c, folds(c)) {}
+  const int64_t* a_offsets() const { return offsets_a.empty() ? nullptr : offsets_a.data(); }
+  const int64_t* b_offsets() const { return offsets_b.empty() ? nullptr : offsets_b.data(); }
+
+ private:
+  static bool folds(const MatmulCall& c) {
+    return !c.transpose_a && c.a.rank() > 2 && one_matrix(c.b) && c.b.rank() <= c.a.rank();
+  }
+  Stacks(const MatmulCall& c, bool folds)
+      : y(folds ? c.y.reshape({c.y.shape().numel(0, c.y.rank() - 1), c.y.dim(-1)}) : c.y),  // (…·M, N)
+        left(folds ? folded(c.a) : c.a, c.transpose_a),                                     // (…·M, K)
+        right(folds ? c.b.reshape({c.b.dim(-2), c.b.dim(-1)}) : c.b, c.transpose_b),        // (K, N), or (N, K)
+        batch(leading(y.shape())),
+        offsets_a(left.offsets(batch)),
+        offsets_b(right.offsets(batch)),
+        m(y.dim(-2)),
+        n(y.dim(-1)),
+        k(c.a.dim(c.transpose_a ? -2 : -1)) {}
+};
+
 template <class T>
 void run(MatmulCall& c, Product<T> product) {
-  Tensor a = c.a, b = c.b, y = c.y;
-  if (!c.transpose_a && a.rank() > 2 && one_matrix(b) && b.rank() <= a.rank()) {
-    a = folded(a);                          // (…·M, K)
-    b = b.reshape({b.dim(-2), b.dim(-1)});  // (K, N), or (N, K)
-    y = y.reshape({a.dim(0), y.dim(-1)});   // (…·M, N)
-  }
-  const Stack left(a, c.transpose_a), right(b, c.transpose_b);
-  const Shape batch = leading(y.shape());
-  const std::vector<int64_t> offsets_a = left.offsets(batch), offsets_b = right.offsets(batch);
-  const int64_t m = y.dim(-2), n = y.dim(-1), k = a.dim(c.transpose_a ? -2 : -1);
-  product({m,
-           n,
-           k,
-           {left.x.data<T>(), left.stride, left.transposed},
-           {right.x.data<T>(), right.stride, right.transposed},
-           y.mutable_data<T>(),
-           n},
-          batch.numel(), offsets_a.empty() ? nullptr : offsets_a.data(), offsets_b.empty() ? nullptr : offsets_b.data(),
-          m * n);
+  const Stacks s(c);
+  product({s.m,
+           s.n,
+           s.k,
+           {s.left.x.data<T>(), s.left.stride, s.left.transposed},
+           {s.right.x.data<T>(), s.right.stride, s.right.transposed},
+           s.y.mutable_data<T>(),
+           s.n},
+          s.batch.numel(), s.a_offsets(), s.b_offsets(), s.m * s.n);
   if (c.added.defined()) add_inplace(c.y, c.added);
+}
+
+/// What is added is so before the sum is rounded.
+void run_bf16(MatmulCall& c) {
+  const Stacks s(c);
+  const Tensor added = c.added.defined() ? c.added.contiguous() : Tensor();
+  gemm_bf16({.m = s.m,
+             .n = s.n,
+             .k = s.k,
+             .a = {s.left.x.data<bf16>(), s.left.stride, s.left.transposed},
+             .b = {s.right.x.data<bf16>(), s.right.stride, s.right.transposed},
+             .y = s.y.mutable_data<bf16>(),
+             .added = added.defined() ? added.data<bf16>() : nullptr},
+            s.batch.numel(), s.a_offsets(), s.b_offsets());
 }
 
 }  // namespace
@@ -103,6 +136,11 @@ Op<MatmulCall> matmul_op{"matmul",
                            .dtypes = DType::f64,
                            .run = [](MatmulCall& c) { run<double>(c, gemm<double>); },
                            .levels = kernel::gemm_tile_f64.levels(),
+                           .takes_strided = true},
+                          {.name = "pairs",
+                           .dtypes = DType::bf16,
+                           .run = run_bf16,
+                           .levels = kernel::gemm_tile_bf16.levels(),
                            .takes_strided = true},
                           {.name = "loops",
                            .dtypes = DType::f32,

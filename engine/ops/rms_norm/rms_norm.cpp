@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "engine/cpu/widened.h"
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
@@ -73,20 +75,75 @@ void run_grad(RmsNormGradCall& c, GradLoop<T> loop) {
   if (c.want_weight) c.dweight = total.reshape({n});
 }
 
+/// In bf16 by the f32 kernel, a few rows at a time; 1/rms is f32.
+void run_widened(RmsNormCall& c) {
+  const Rows rows = rows_of("rms_norm", c.x);
+  const int64_t n = rows.width;
+  if (c.added.defined()) c.sum = add(c.x, c.added);
+  const Tensor weight = c.weight.to(DType::f32);
+  const bf16* x = (c.added.defined() ? c.sum : c.x).data<bf16>();
+  bf16* y = c.y.mutable_data<bf16>();
+  const float* w = weight.data<float>();
+  float* inv_rms = c.inv_rms.mutable_data<float>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, widened_rows(n) * n);
+    for_each_block(
+        begin, end,
+        [&](int64_t row, int64_t count) {
+          kernel::rms_norm_rows(f32.widen(0, x + row * n, count * n), w, f32[1], inv_rms + row, count, n,
+                                static_cast<float>(c.eps));
+          f32.narrow(1, y + row * n, count * n);
+        },
+        widened_rows(n));
+  });
+}
+
+/// dweight is summed in f32 and rounded once.
+void run_grad_widened(RmsNormGradCall& c) {
+  const Rows rows = rows_of("rms_norm", c.x);
+  const int64_t n = rows.width, block = widened_rows(n);
+  const bf16 *dy = c.dy.data<bf16>(), *x = c.x.data<bf16>();
+  const Tensor weight = c.weight.to(DType::f32);
+  const float *w = weight.data<float>(), *inv_rms = c.inv_rms.data<float>();
+  bf16* dx = c.want_dx ? c.dx.mutable_data<bf16>() : nullptr;
+  const Tensor total =
+      sum_over_rows<float>(rows, c.want_weight ? 1 : 0, [&](int64_t begin, int64_t count, float* sums) {  // (1, C)
+        const WidenedBlocks f32(4, block * n);
+        if (sums) std::fill(sums, sums + n, 0.0f);
+        for_each_block(
+            begin, begin + count,
+            [&](int64_t row, int64_t m) {
+              const int64_t first = row * n;
+              float* const part = sums ? f32[3] : nullptr;
+              kernel::rms_norm_grad_rows(f32.widen(0, dy + first, m * n), f32.widen(1, x + first, m * n), w,
+                                         inv_rms + row, dx ? f32[2] : nullptr, part, m, n);
+              if (dx) f32.narrow(2, dx + first, m * n);
+              for (int64_t i = 0; sums && i < n; ++i) sums[i] += part[i];
+            },
+            block);
+      });
+  if (dx && c.added.defined()) add_inplace(c.dx, c.added);
+  if (c.want_weight) c.dweight = total.reshape({n}).to(DType::bf16);
+}
+
 }  // namespace
 
 Op<RmsNormCall> rms_norm_op{
     "rms_norm",
-    kernel_and_loops<RmsNormCall>(
-        kernel::rms_norm_rows.levels(), [](RmsNormCall& c) { run<float>(c, kernel::rms_norm_rows.best()); },
-        [](RmsNormCall& c) { run<float>(c, forward_loop); }, [](RmsNormCall& c) { run<double>(c, forward_loop); })};
+    with_bf16<RmsNormCall>(
+        kernel_and_loops<RmsNormCall>(
+            kernel::rms_norm_rows.levels(), [](RmsNormCall& c) { run<float>(c, kernel::rms_norm_rows.best()); },
+            [](RmsNormCall& c) { run<float>(c, forward_loop); }, [](RmsNormCall& c) { run<double>(c, forward_loop); }),
+        kernel::rms_norm_rows.levels(), run_widened)};
 
 Op<RmsNormGradCall> rms_norm_grad_op{
-    "rms_norm_grad", kernel_and_loops<RmsNormGradCall>(
-                         kernel::rms_norm_grad_rows.levels(),
-                         [](RmsNormGradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
-                         [](RmsNormGradCall& c) { run_grad<float>(c, grad_loop); },
-                         [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); })};
+    "rms_norm_grad",
+    with_bf16<RmsNormGradCall>(kernel_and_loops<RmsNormGradCall>(
+                                   kernel::rms_norm_grad_rows.levels(),
+                                   [](RmsNormGradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
+                                   [](RmsNormGradCall& c) { run_grad<float>(c, grad_loop); },
+                                   [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); }),
+                               kernel::rms_norm_grad_rows.levels(), run_grad_widened)};
 
 RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added) {
   RmsNormCall call{x, weight, eps, added};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/cpu/widened.h"
 #include "engine/error.h"
 #include "engine/ops/rope/rope_kernel.h"
 #include "engine/parallel.h"
@@ -51,7 +52,25 @@ void run(RopeCall& c, Loop<T> loop) {
   });
 }
 
+/// In bf16 by the f32 kernel, one position at a time; the table is f32.
+void run_widened(RopeCall& c) {
+  const int64_t heads = c.x.dim(2), dim = c.x.dim(3), span = heads * dim, rows = c.angles.numel() / (3 * dim);
+  const bf16* x = c.x.data<bf16>();
+  const float* angles = c.angles.data<float>();
+  bf16* y = c.y.mutable_data<bf16>();
+  parallel_ranges(c.x.dim(0) * c.x.dim(1), 16, [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, span);
+    for (int64_t row = begin; row < end; ++row) {
+      const float* cosine = angles + row % rows * 3 * dim;
+      kernel::rope_rows(f32.widen(0, x + row * span, span), f32[1], cosine, cosine + c.sine * dim, heads, dim,
+                        c.interleaved);
+      f32.narrow(1, y + row * span, span);
+    }
+  });
+}
+
 const std::initializer_list<Implementation<RopeCall>> implementations{
+    {.name = "simd", .dtypes = DType::bf16, .run = run_widened, .levels = kernel::rope_rows.levels()},
     {.name = "simd",
      .dtypes = DType::f32,
      .run = [](RopeCall& c) { run<float>(c, kernel::rope_rows.best()); },

@@ -1,5 +1,6 @@
 #include "engine/ops/rows/row_map.h"
 
+#include "engine/cpu/widened.h"
 #include "engine/ops/rows/rows.h"
 
 namespace headroom::engine {
@@ -23,6 +24,41 @@ void run_rows_grad(RowGradCall& call, RowGradLoop<T> loop) {
   parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
     loop(dy + first, y + first, dx + first, end - begin, rows.width);
+  });
+}
+
+void run_rows_widened(RowCall& call, RowLoop<float> loop) {
+  const Rows rows = rows_of("rows", call.x);
+  const int64_t width = rows.width;
+  const bf16* x = call.x.data<bf16>();
+  bf16* y = call.y.mutable_data<bf16>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(2, widened_rows(width) * width);
+    for_each_block(
+        begin, end,
+        [&](int64_t row, int64_t n) {
+          loop(f32.widen(0, x + row * width, n * width), f32[1], n, width);
+          f32.narrow(1, y + row * width, n * width);
+        },
+        widened_rows(width));
+  });
+}
+
+void run_rows_grad_widened(RowGradCall& call, RowGradLoop<float> loop) {
+  const Rows rows = rows_of("rows", call.y);
+  const int64_t width = rows.width;
+  const bf16 *dy = call.dy.data<bf16>(), *y = call.y.data<bf16>();
+  bf16* dx = call.dx.mutable_data<bf16>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(3, widened_rows(width) * width);
+    for_each_block(
+        begin, end,
+        [&](int64_t row, int64_t n) {
+          const int64_t first = row * width, size = n * width;
+          loop(f32.widen(0, dy + first, size), f32.widen(1, y + first, size), f32[2], n, width);
+          f32.narrow(2, dx + first, size);
+        },
+        widened_rows(width));
   });
 }
 

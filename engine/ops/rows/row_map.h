@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/dispatch/op.h"
+#include "engine/dispatch/with_bf16.h"
 #include "engine/kernel.h"
 
 namespace headroom::engine {
@@ -40,24 +40,32 @@ template <class T>
 void run_rows(RowCall& call, RowLoop<T> loop);
 template <class T>
 void run_rows_grad(RowGradCall& call, RowGradLoop<T> loop);
+/// A call in bf16 by a loop in f32, a few rows at a time.
+void run_rows_widened(RowCall& call, RowLoop<float> loop);
+void run_rows_grad_widened(RowGradCall& call, RowGradLoop<float> loop);
 
 }  // namespace detail
 
-/// The rows of a forward pass or a gradient: an f32 kernel, and the reference loops in f32 and f64.
+/// The rows of a forward pass or a gradient: an f32 kernel, which serves bf16, too, and the reference loops in f32 and
+/// f64.
 template <const auto& kernel, detail::RowLoop<float> loop_f32, detail::RowLoop<double> loop_f64>
 Op<RowCall>::Rows row_rows() {
   using namespace detail;
-  return kernel_and_loops<RowCall>(
-      kernel.levels(), [](RowCall& call) { run_rows<float>(call, kernel.best()); },
-      [](RowCall& call) { run_rows<float>(call, loop_f32); }, [](RowCall& call) { run_rows<double>(call, loop_f64); });
+  return with_bf16<RowCall>(kernel_and_loops<RowCall>(
+                                kernel.levels(), [](RowCall& call) { run_rows<float>(call, kernel.best()); },
+                                [](RowCall& call) { run_rows<float>(call, loop_f32); },
+                                [](RowCall& call) { run_rows<double>(call, loop_f64); }),
+                            kernel.levels(), [](RowCall& call) { run_rows_widened(call, kernel.best()); });
 }
 template <const auto& kernel, detail::RowGradLoop<float> loop_f32, detail::RowGradLoop<double> loop_f64>
 Op<RowGradCall>::Rows row_grad_rows() {
   using namespace detail;
-  return kernel_and_loops<RowGradCall>(
-      kernel.levels(), [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
-      [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
-      [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); });
+  return with_bf16<RowGradCall>(
+      kernel_and_loops<RowGradCall>(
+          kernel.levels(), [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
+          [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
+          [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); }),
+      kernel.levels(), [](RowGradCall& call) { run_rows_grad_widened(call, kernel.best()); });
 }
 
 }  // namespace headroom::engine

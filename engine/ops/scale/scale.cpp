@@ -29,6 +29,14 @@ Op<ScaleCall> scale_op{"scale",
                          .dtypes = DType::f32,
                          .run = [](ScaleCall& c) { run<float>(c, kernel::mul_forward.best()); },
                          .levels = kernel::mul_forward.levels()},
+                        {.name = "simd",
+                         .dtypes = DType::bf16,
+                         .run =
+                             [](ScaleCall& c) {
+                               BinaryCall call{c.x, Tensor::full({}, c.factor, DType::bf16), c.y};
+                               detail::run_binary_widened(call, kernel::mul_forward.best());
+                             },
+                         .levels = kernel::mul_forward.levels()},
                         loops<float>(),
                         loops<double>(),
                         loops<bf16>(),

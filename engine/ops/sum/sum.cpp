@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t chunk_rows = 256, chunk_run = 1 << 14;
 
 /// What adds n contiguous values, and what adds `rows` rows of n into one.
-template <class T>
+template <class T, class In = T>
 struct Adders {
-  T (*run)(const T* x, int64_t n);
-  void (*columns)(const T* x, T* y, int64_t rows, int64_t n);
+  T (*run)(const In* x, int64_t n);
+  void (*columns)(const In* x, T* y, int64_t rows, int64_t n);
 };
 
 template <class T>
@@ -32,12 +32,11 @@ void columns_loop(const T* x, T* y, int64_t rows, int64_t n) {
     for (int64_t j = 0; j < n; ++j) y[j] += x[i * n + j];
 }
 
-/// (outer, reduced, inner) → (outer, inner), the reduced axis in fixed chunks whose sums are added in order.
-template <class T>
-void reduce(SumCall& call, const Adders<T>& add) {
-  const int64_t outer = call.x.dim(0), reduced = call.x.dim(1), inner = call.x.dim(2);
-  const T* x = call.x.data<T>();
-  T* y = call.y.mutable_data<T>();
+/// (outer, reduced, inner) → (outer, inner), the reduced axis in fixed chunks, added by `first`, whose sums `add` adds
+/// in order.
+template <class T, class In>
+void reduce(const Tensor& from_x, const In* x, T* y, const Adders<T, In>& first_adders, const Adders<T>& add) {
+  const int64_t outer = from_x.dim(0), reduced = from_x.dim(1), inner = from_x.dim(2);
   const int64_t step = inner == 1 ? chunk_run : chunk_rows, chunks = std::max<int64_t>(1, (reduced + step - 1) / step);
   const Tensor partial = Tensor::empty({outer, chunks, inner}, dtype_of<T>());
   T* p = partial.mutable_data<T>();
@@ -45,9 +44,9 @@ void reduce(SumCall& call, const Adders<T>& add) {
   parallel_ranges(outer * chunks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t o = task / chunks, first = task % chunks * step, rows = std::min(step, reduced - first);
-      const T* from = x + (o * reduced + first) * inner;
-      if (inner == 1) p[task] = add.run(from, rows);
-      else add.columns(from, p + task * inner, rows, inner);
+      const In* from = x + (o * reduced + first) * inner;
+      if (inner == 1) p[task] = first_adders.run(from, rows);
+      else first_adders.columns(from, p + task * inner, rows, inner);
     }
   });
   parallel_ranges(outer, std::max<int64_t>(1, chunk_run / std::max<int64_t>(1, chunks * inner)),
@@ -60,14 +59,27 @@ void reduce(SumCall& call, const Adders<T>& add) {
                   });
 }
 
-void reduce_simd(SumCall& call) { reduce<float>(call, {kernel::sum_run.best(), kernel::sum_columns.best()}); }
+Adders<float> simd_adders() { return {kernel::sum_run.best(), kernel::sum_columns.best()}; }
+
+void reduce_simd(SumCall& call) {
+  reduce(call.x, call.x.data<float>(), call.y.mutable_data<float>(), simd_adders(), simd_adders());
+}
+
+/// bf16 in f32, rounded once, or not at all where y is f32.
+void reduce_bf16(SumCall& call) {
+  const Tensor y = call.y.dtype() == DType::f32 ? call.y : Tensor::empty(call.y.shape());
+  const Adders<float, uint16_t> first{kernel::sum_run_bf16.best(), kernel::sum_columns_bf16.best()};
+  reduce(call.x, &call.x.data<bf16>()->bits, y.mutable_data<float>(), first, simd_adders());
+  if (call.y.dtype() == DType::bf16) copy_inplace(call.y, y.to(DType::bf16));
+}
 
 template <class T>
 void reduce_loops(SumCall& call) {
-  reduce<T>(call, {run_loop<T>, columns_loop<T>});
+  const Adders<T> add{run_loop<T>, columns_loop<T>};
+  reduce(call.x, call.x.data<T>(), call.y.mutable_data<T>(), add, add);
 }
 
-/// The halves are added in f32 and rounded once.
+/// Halves by the reference loops are added in f32 and rounded once.
 void reduce_widened(SumCall& call) {
   SumCall wide{call.x.to(DType::f32), Tensor::empty(call.y.shape(), DType::f32)};
   sum_op.run(wide);
@@ -79,6 +91,7 @@ void reduce_widened(SumCall& call) {
 Op<SumCall> sum_op{
     "sum",
     {{.name = "simd", .dtypes = DType::f32, .run = reduce_simd, .levels = kernel::sum_run.levels()},
+     {.name = "simd", .dtypes = DType::bf16, .run = reduce_bf16, .levels = kernel::sum_run_bf16.levels()},
      {.name = "loops", .dtypes = DType::f32, .run = reduce_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = reduce_loops<double>, .is_reference = true},
      {.name = "in f32", .dtypes = DType::bf16 | DType::f16, .run = reduce_widened, .is_reference = true}}};

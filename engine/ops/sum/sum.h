@@ -9,7 +9,8 @@ namespace headroom::engine {
 /// depends on the shape alone, so the bits are the same on any number of threads. A sum over no elements is 0.
 Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes);
 
-/// A checked sum, as its implementations get it: (outer, reduced, inner) → outer · inner elements.
+/// A checked sum, as its implementations get it: (outer, reduced, inner) → outer · inner elements. On the CPU y may be
+/// f32 where x is bf16.
 struct SumCall {
   Tensor x;
   Tensor y{};

@@ -1,5 +1,7 @@
 #include "engine/ops/swiglu/swiglu.h"
 
+#include "engine/cpu/widened.h"
+#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/activations.h"
 #include "engine/ops/swiglu/swiglu_kernel.h"
@@ -40,20 +42,51 @@ void run_grad(SwigluGradCall& c, void (*loop)(const T* dy, const T* gate, const 
   });
 }
 
+void run_widened(SwigluCall& c) {
+  const bf16 *gate = c.gate.data<bf16>(), *up = c.up.data<bf16>();
+  bf16* y = c.y.mutable_data<bf16>();
+  parallel_ranges(c.y.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(3, widened_run);
+    for_each_block(begin, end, [&](int64_t i, int64_t n) {
+      kernel::swiglu_forward(f32.widen(0, gate + i, n), f32.widen(1, up + i, n), f32[2], n);
+      f32.narrow(2, y + i, n);
+    });
+  });
+}
+
+void run_grad_widened(SwigluGradCall& c) {
+  const bf16 *dy = c.dy.data<bf16>(), *gate = c.gate.data<bf16>(), *up = c.up.data<bf16>();
+  bf16* dgate = c.dgate.defined() ? c.dgate.mutable_data<bf16>() : nullptr;
+  bf16* dup = c.dup.defined() ? c.dup.mutable_data<bf16>() : nullptr;
+  parallel_ranges(c.gate.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
+    const WidenedBlocks f32(5, widened_run);
+    for_each_block(begin, end, [&](int64_t i, int64_t n) {
+      kernel::swiglu_backward(f32.widen(0, dy + i, n), f32.widen(1, gate + i, n), f32.widen(2, up + i, n),
+                              dgate ? f32[3] : nullptr, dup ? f32[4] : nullptr, n);
+      if (dgate) f32.narrow(3, dgate + i, n);
+      if (dup) f32.narrow(4, dup + i, n);
+    });
+  });
+}
+
 }  // namespace
 
 Op<SwigluCall> swiglu_op{
     "swiglu",
-    kernel_and_loops<SwigluCall>(
-        kernel::swiglu_forward.levels(), [](SwigluCall& c) { run<float>(c, kernel::swiglu_forward.best()); },
-        [](SwigluCall& c) { run<float>(c, forward_loop); }, [](SwigluCall& c) { run<double>(c, forward_loop); })};
+    with_bf16<SwigluCall>(
+        kernel_and_loops<SwigluCall>(
+            kernel::swiglu_forward.levels(), [](SwigluCall& c) { run<float>(c, kernel::swiglu_forward.best()); },
+            [](SwigluCall& c) { run<float>(c, forward_loop); }, [](SwigluCall& c) { run<double>(c, forward_loop); }),
+        kernel::swiglu_forward.levels(), run_widened)};
 
 Op<SwigluGradCall> swiglu_grad_op{
     "swiglu_grad",
-    kernel_and_loops<SwigluGradCall>(
-        kernel::swiglu_backward.levels(), [](SwigluGradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
-        [](SwigluGradCall& c) { run_grad<float>(c, grad_loop); },
-        [](SwigluGradCall& c) { run_grad<double>(c, grad_loop); })};
+    with_bf16<SwigluGradCall>(kernel_and_loops<SwigluGradCall>(
+                                  kernel::swiglu_backward.levels(),
+                                  [](SwigluGradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
+                                  [](SwigluGradCall& c) { run_grad<float>(c, grad_loop); },
+                                  [](SwigluGradCall& c) { run_grad<double>(c, grad_loop); }),
+                              kernel::swiglu_backward.levels(), run_grad_widened)};
 
 Tensor swiglu(const Tensor& gate, const Tensor& up) {
   SwigluCall call{gate, up};

@@ -129,8 +129,9 @@ TrainConfig bind_train(Reader& in) {
     in.complain("accumulate", fmt::format("{} is more than the batch of {}", train.accumulate, train.batch));
   in.set("log_every", train.log_every, at_least(0),
          "steps between training losses of the history; 0: about 100 of them");
-  in.set("precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
-         "bf16: on a GPU of weights and activations, with f32 masters; on a CPU of the operands of products");
+  in.set(
+      "precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
+      "bf16: of weights and activations, with f32 masters; on a CPU without AVX512-BF16 of the operands of products");
   in.set("timed", train.timed,
          "time forward, backward and update, as metrics; trials then run one by one on all threads");
   if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: expected 1 with timed = true");

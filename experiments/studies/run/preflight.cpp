@@ -218,7 +218,7 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;
   need.state = weights * (1 + 1 + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
   need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
-  if (has_copies) need.activations += attention_workspace(model, part, io.length);
+  if (has_copies && !train.device.is_cpu()) need.activations += attention_workspace(model, part, io.length);
   if (io.input_dim > 0)  // sequences of tokens are as many as the text has
     need.sets = 2 * 4 * static_cast<double>(train.eval_sequences) * static_cast<double>(io.length * io.input_dim);
   return need;

@@ -353,9 +353,10 @@ class Trial {
 }  // namespace
 
 void check_precision(const TrainConfig& train) {
-  require(train.precision == engine::Precision::f32 || train.allow_emulation || !train.device.is_cpu(),
-          "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
-          "than f32; train.allow_emulation = true does that",
+  require(train.precision == engine::Precision::f32 || train.allow_emulation ||
+              tasks::has_bf16_weights(train.precision, train.device),
+          "train.precision: bf16 would be emulated on this CPU ({}, without AVX512-BF16): f32 kernels on operands "
+          "rounded to bf16, slower than f32; train.allow_emulation = true does that",
           engine::name_of(engine::active_isa()));
 }
 

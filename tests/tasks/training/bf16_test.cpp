@@ -1,4 +1,5 @@
-// Training in bf16 on a GPU, or on the emulator: bf16 weights and activations with f32 masters.
+// Training in bf16, on a CPU that multiplies bf16 and on a GPU, or on the emulator: bf16 weights and activations with
+// f32 masters.
 #include <cmath>
 
 #include "tasks/classification.h"
@@ -10,7 +11,6 @@ using namespace headroom::tasks;
 using engine::DType;
 using engine::Precision;
 using testing::cuda;
-using testing::lacks_cuda;
 using testing::small_model;
 using testing::small_settings;
 using testing::small_task;
@@ -18,10 +18,19 @@ using testing::Training;
 
 namespace {
 
-TrainerConfig settings(Precision precision = Precision::bf16) {
-  TrainerConfig config = small_settings(cuda);
-  config.bf16_weights = has_bf16_weights(precision, cuda);
+TrainerConfig settings(engine::Device device, Precision precision = Precision::bf16) {
+  TrainerConfig config = small_settings(device);
+  config.bf16_weights = has_bf16_weights(precision, device);
   return config;
+}
+
+/// Where a training in bf16 can be; notes a skipped test where there is no such place.
+std::vector<engine::Device> devices() {
+  std::vector<engine::Device> all;
+  if (engine::has_bf16_pairs()) all.push_back(engine::cpu);
+  if (engine::has_device(engine::Device::Kind::cuda)) all.push_back(cuda);
+  if (all.empty()) testing::skip("neither a CPU with AVX512-BF16 nor a CUDA device");
+  return all;
 }
 
 const Classification& classes() {
@@ -61,88 +70,105 @@ std::vector<Example> examples() {
 
 }  // namespace
 
-TEST_CASE("bf16 on a GPU: weights and activations are bf16; masters, gradients, moments and the loss are f32") {
-  if (lacks_cuda()) return;
-  const engine::PrecisionScope scope(Precision::bf16);
-  Training training(settings());
-  training.run(3);
-  const models::NamedTensors masters = training.trainer.weights();
-  size_t i = 0;
-  for (const models::Parameter& parameter : training.model.parameters()) {
-    INFO(parameter.name);
-    const auto& [name, master] = masters.at(i++);
-    CHECK(name == parameter.name);
-    CHECK(parameter.var.value().dtype() == DType::bf16);
-    CHECK(parameter.var.grad_dtype() == DType::f32);
-    CHECK(master.dtype() == DType::f32);
-    CHECK((parameter.var.value().to_vector<float>() == master.to(DType::bf16).to_vector<float>()));
+TEST_CASE("bf16: weights and activations are bf16; masters, gradients, moments and the loss are f32") {
+  for (const engine::Device device : devices()) {
+    const engine::PrecisionScope scope(Precision::bf16);
+    Training training(settings(device));
+    training.run(3);
+    const models::NamedTensors masters = training.trainer.weights();
+    size_t i = 0;
+    for (const models::Parameter& parameter : training.model.parameters()) {
+      INFO(parameter.name);
+      const auto& [name, master] = masters.at(i++);
+      CHECK(name == parameter.name);
+      CHECK(parameter.var.value().dtype() == DType::bf16);
+      CHECK(parameter.var.grad_dtype() == DType::f32);
+      CHECK(master.dtype() == DType::f32);
+      CHECK((parameter.var.value().to_vector<float>() == master.to(DType::bf16).to_vector<float>()));
+    }
+    for (const auto& [name, tensor] : training.trainer.checkpoint().tensors)
+      if (name != "optimizer.steps") CHECK(tensor.dtype() == DType::f32);
+    const Batch batch = small_task().evaluation(Split::test, 2).to(device);
+    CHECK(training.model.forward(batch.input).value().dtype() == DType::bf16);
+    CHECK(training.trainer.loss(batch).value().dtype() == DType::f32);
   }
-  for (const auto& [name, tensor] : training.trainer.checkpoint().tensors)
-    if (name != "optimizer.steps") CHECK(tensor.dtype() == DType::f32);
-  const Batch batch = small_task().evaluation(Split::test, 2).to(cuda);
-  CHECK(training.model.forward(batch.input).value().dtype() == DType::bf16);
-  CHECK(training.trainer.loss(batch).value().dtype() == DType::f32);
 }
 
-TEST_CASE("bf16 is of a GPU's weights; a CPU emulates it") {
+TEST_CASE("bf16 is of the weights, except on a CPU that has to emulate it") {
   CHECK(has_bf16_weights(Precision::bf16, cuda));
   CHECK_FALSE(has_bf16_weights(Precision::f32, cuda));
-  CHECK_FALSE(has_bf16_weights(Precision::bf16, engine::cpu));
+  CHECK_FALSE(has_bf16_weights(Precision::f32, engine::cpu));
+  CHECK(has_bf16_weights(Precision::bf16, engine::cpu) == engine::has_bf16_pairs());
 }
 
 TEST_CASE("bf16: the loss follows that of f32, and so does the error afterwards") {
-  if (lacks_cuda()) return;
   // Each of about 20 results on the way to the loss is rounded by up to 2^-9; and the weights differ by what such
   // gradients make of them over the steps. The bounds are twice what was seen: 0.5 % of the loss, 2 % with shared keys.
-  for (const Example& example : examples()) {
-    INFO(example.label);
-    const auto course = [&](Precision precision) {
-      const engine::PrecisionScope scope(precision);
-      Training training(settings(precision), *example.objective, example.model);
-      const std::vector<double> losses = training.losses(20);
-      CHECK(training.trainer.is_recorded());
-      CHECK(training.notes.empty());
-      return losses;
-    };
-    const std::vector<double> exact = course(Precision::f32), rounded = course(Precision::bf16);
-    for (size_t step = 0; step < exact.size(); ++step) {
-      INFO("step " << step);
-      CHECK(rounded[step] == Approx(exact[step]).epsilon(example.tolerance));
+  for (const engine::Device device : devices())
+    for (const Example& example : examples()) {
+      INFO(example.label);
+      const auto course = [&](Precision precision) {
+        const engine::PrecisionScope scope(precision);
+        Training training(settings(device, precision), *example.objective, example.model);
+        const std::vector<double> losses = training.losses(20);
+        CHECK(training.trainer.is_recorded() == !device.is_cpu());
+        CHECK(training.notes.empty());
+        return losses;
+      };
+      const std::vector<double> exact = course(Precision::f32), rounded = course(Precision::bf16);
+      for (size_t step = 0; step < exact.size(); ++step) {
+        INFO("step " << step);
+        CHECK(rounded[step] == Approx(exact[step]).epsilon(example.tolerance));
+      }
+      CHECK(rounded != exact);
     }
-    CHECK(rounded != exact);
-  }
 }
 
 TEST_CASE("bf16: an evaluation reads f32") {
-  if (lacks_cuda()) return;
   const Batch test = small_task().evaluation(Split::test, 16);
-  const auto error = [&](Precision precision) {
-    const engine::PrecisionScope scope(precision);
-    Training training(settings(precision));
-    training.run(20);
-    return evaluate(training.model, small_task(), test, 4).metrics.at("relative_mse");
-  };
-  CHECK(error(Precision::bf16) == Approx(error(Precision::f32)).epsilon(0.04));  // as above
+  for (const engine::Device device : devices()) {
+    const auto error = [&](Precision precision) {
+      const engine::PrecisionScope scope(precision);
+      Training training(settings(device, precision));
+      training.run(20);
+      return evaluate(training.model, small_task(), test, 4).metrics.at("relative_mse");
+    };
+    CHECK(error(Precision::bf16) == Approx(error(Precision::f32)).epsilon(0.04));  // as above
+  }
 }
 
 TEST_CASE("bf16: replayed steps give the bits of queued ones, and a checkpoint goes on to the same bits") {
-  if (lacks_cuda()) return;
   const engine::PrecisionScope scope(Precision::bf16);
-  const auto queued = [] {
-    TrainerConfig config = settings();
-    config.records = false;
-    return Training(config).run(8).weights();
-  }();
-  Checkpoint checkpoint;
-  {
-    Training training(settings());
-    training.run(4);
-    checkpoint = training.trainer.checkpoint();
-    for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.to(engine::cpu).clone();
-    CHECK((training.run(4).weights() == queued));
-    CHECK(training.trainer.is_recorded());
+  for (const engine::Device device : devices()) {
+    const auto queued = [&] {
+      TrainerConfig config = settings(device);
+      config.records = false;
+      return Training(config).run(8).weights();
+    }();
+    Checkpoint checkpoint;
+    {
+      Training training(settings(device));
+      training.run(4);
+      checkpoint = training.trainer.checkpoint();
+      for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.to(engine::cpu).clone();
+      CHECK((training.run(4).weights() == queued));
+      CHECK(training.trainer.is_recorded() == !device.is_cpu());
+    }
+    Training resumed(settings(device));
+    resumed.trainer.restore(checkpoint);
+    CHECK((resumed.run(4).weights() == queued));
   }
-  Training resumed(settings());
-  resumed.trainer.restore(checkpoint);
-  CHECK((resumed.run(4).weights() == queued));
+}
+
+TEST_CASE("bf16 on a CPU: a step gives the same bits on any number of threads") {
+  if (!engine::has_bf16_pairs()) return testing::skip("no CPU with AVX512-BF16");
+  const engine::PrecisionScope scope(Precision::bf16);
+  for (const Example& example : examples()) {
+    INFO(example.label);
+    const auto weights = [&](int threads) {
+      const engine::ThreadScope limit(threads);
+      return Training(settings(engine::cpu), *example.objective, example.model).run(3).weights();
+    };
+    CHECK((weights(1) == weights(3)));
+  }
 }
