@@ -166,7 +166,7 @@ std::string plot_script(const Plot& plot, const Axis& y, const Layout& layout, s
   out += fmt::format("set border 3 lc rgb '{}'\nset grid ytics lt 1 lc rgb '{}' lw 1\n", svg::kMuted, svg::kGrid);
   out += fmt::format("set xtics nomirror scale 0.5,0.25 tc rgb '{0}'\nset ytics nomirror scale 0.5,0.25 tc rgb '{0}'\n",
                      svg::kInk);
-  out += axis_commands(legible_x(plot.x, layout), "x") + axis_commands(y, "y");
+  out += axis_commands(legible_x(plot.x, layout), "x") + axis_commands(legible_y(y, layout), "y");
   for (const PlotGuide& guide : plot.guides)
     out += fmt::format("set arrow from first {0}, graph 0 to first {0}, graph 1 nohead dt (4,4) lw 1.2 lc rgb '{1}'\n",
                        guide.x, svg::kMuted);

@@ -182,6 +182,19 @@ Axis legible_x(const Axis& x, const Layout& layout) {
   return out;
 }
 
+Axis legible_y(const Axis& y, const Layout& layout) {
+  Axis out = y;
+  out.labels.assign(y.ticks.size(), "");
+  double free = layout.height;
+  for (size_t i = 0; i < y.ticks.size(); ++i) {
+    const double at = layout.bottom - share_of(y, y.ticks[i]) * (layout.bottom - layout.top);
+    if (at > free) continue;
+    out.labels[i] = tick_text(y, i);
+    free = at - 1.15 * layout.font;
+  }
+  return out;
+}
+
 std::vector<std::string> label_lines(const std::string& text, double ems, size_t most) {
   std::string flat = clean(text);
   std::replace(flat.begin(), flat.end(), '\n', ' ');
@@ -254,9 +267,9 @@ Layout small_layout(const Plot& plot, const Axis& y, double width) {
   out.width = width;
   out.font = 12;
   const double em = out.font;
-  const auto name = label_lines(plot.layers.front().legend, (width - 12) / em, 2);
   out.left = em * tick_ems(y) + 16;
   out.right = width - 14;
+  const auto name = label_lines(plot.layers.front().legend, (width - out.left - 4) / em, 2);
   out.top = em * kLine * 2 + 8;
   out.bottom = out.top + 120;
   out.height = out.bottom + 2.4 * em;

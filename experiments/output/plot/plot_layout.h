@@ -35,6 +35,9 @@ Layout small_layout(const Plot& plot, const Axis& y, double width);
 /// stay on a scale of theirs; the ticks themselves stay, too.
 Axis legible_x(const Axis& x, const Layout& layout);
 
+/// The same of the y axis, from the bottom up.
+Axis legible_y(const Axis& y, const Layout& layout);
+
 /// `text` in lines of at most `ems`, broken between words, a longer word within it; at most `most` lines, the last of
 /// which then ends in an ellipsis.
 std::vector<std::string> label_lines(const std::string& text, double ems, size_t most);
