@@ -47,17 +47,24 @@ void add_exact_option(Command command, ModelArguments& arguments) {
 }
 
 void add_cache_option(Command command, ModelArguments& arguments) {
+  const std::string help =
+      "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter";
   command.under(how_it_is_run)
       .option("--cache-dtype", arguments.cache_dtype,
-              "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter")
-      .one_of({"f32", "f16", "bf16", "q8_0"})
-      .show_default();
+              arguments.cache_dtype.empty() ? help + " (default: f16; f32 on a GPU and with --dtype f64)" : help)
+      .one_of({"f32", "f16", "bf16", "q8_0"});
+}
+
+std::string ModelArguments::cache_name() const {
+  if (!cache_dtype.empty()) return cache_dtype;
+  return device == "cpu" && dtype == "f32" ? "f16" : "f32";
 }
 
 std::optional<engine::BlockFormat> ModelArguments::cache_format() const {
-  if (cache_dtype == "f32") return std::nullopt;
-  require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", cache_dtype, device);
-  return engine::block_format_named(cache_dtype);
+  const std::string name = cache_name();
+  if (name == "f32") return std::nullopt;
+  require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", name, device);
+  return engine::block_format_named(name);
 }
 
 void add_threads_option(Command command, int& threads) {
