@@ -2,12 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "experiments/studies/toml/complaints.h"
 #include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
 
 constexpr const char* how_it_is_run = "How the model is run";
+
+/// Whether this is what a model's path may name.
+bool is_model(const std::filesystem::path& path) {
+  std::error_code none;
+  return path.extension() == ".gguf" || std::filesystem::exists(path / "config.json", none);
+}
+
+/// Throws Error with the nearest model of its folder where there is no such path.
+void check_model(const std::string& name) {
+  const std::filesystem::path path = name;
+  std::error_code none;
+  if (std::filesystem::exists(path, none)) return;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::set<std::string> models;
+  for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
+    if (is_model(entry->path())) models.insert(entry->path().filename().string());
+  const std::string near = nearest_path(path.filename().string(), models);
+  fail("{}: there is no such model: expected a Hugging Face folder or a GGUF file{}", excerpt(path.string()),
+       near.empty() ? "" : fmt::format("; did you mean {}?", excerpt((path.parent_path() / near).string())));
+}
 
 }  // namespace
 
@@ -26,6 +51,7 @@ std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFil
 void add_model_argument(Command command, std::string& path) {
   command.option("MODEL", path, "a GGUF file, or a folder with config.json and safetensors")
       .path_by(tasks::named_model)
+      .checked_by(check_model)
       .required();
 }
 
