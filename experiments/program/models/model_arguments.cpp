@@ -20,7 +20,8 @@ bool is_model(const std::filesystem::path& path) {
   return path.extension() == ".gguf" || std::filesystem::exists(path / "config.json", none);
 }
 
-/// Throws Error with the nearest model of its folder where there is no such path.
+/// Throws Error where there is no such path, but a model of nearly that name in its folder. Where none is near, the
+/// command says so, after what else may be wrong.
 void check_model(const std::string& name) {
   const std::filesystem::path path = name;
   std::error_code none;
@@ -30,8 +31,8 @@ void check_model(const std::string& name) {
   for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
     if (is_model(entry->path())) models.insert(entry->path().filename().string());
   const std::string near = nearest_path(path.filename().string(), models);
-  fail("{}: there is no such model: expected a Hugging Face folder or a GGUF file{}", excerpt(path.string()),
-       near.empty() ? "" : fmt::format("; did you mean {}?", excerpt((path.parent_path() / near).string())));
+  require(near.empty(), "{}: there is no such model; did you mean {}?", excerpt(path.string()),
+          excerpt((path.parent_path() / near).string()));
 }
 
 }  // namespace
