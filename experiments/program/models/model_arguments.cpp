@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <string>
 #include <system_error>
 
 #include "experiments/studies/toml/complaints.h"
@@ -20,18 +23,25 @@ bool is_model(const std::filesystem::path& path) {
   return path.extension() == ".gguf" || std::filesystem::exists(path / "config.json", none);
 }
 
-/// Throws Error with the nearest model of its folder where there is no such path.
+/// Throws Error where there is no such path, but a model of nearly that name in its folder. Where none is near, the
+/// command says so, after what else may be wrong.
 void check_model(const std::string& name) {
   const std::filesystem::path path = name;
   std::error_code none;
   if (std::filesystem::exists(path, none)) return;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::set<std::string> models;
+  const auto undotted = [](std::string file) {  // no path of keys, in which the last word counts
+    std::replace(file.begin(), file.end(), '.', '_');
+    return file;
+  };
+  std::map<std::string, std::string> models;
+  std::set<std::string> names;
   for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
-    if (is_model(entry->path())) models.insert(entry->path().filename().string());
-  const std::string near = nearest_path(path.filename().string(), models);
-  fail("{}: there is no such model: expected a Hugging Face folder or a GGUF file{}", excerpt(path.string()),
-       near.empty() ? "" : fmt::format("; did you mean {}?", excerpt((path.parent_path() / near).string())));
+    if (const std::string file = entry->path().filename().string(); is_model(entry->path()))
+      models[undotted(file)] = file, names.insert(undotted(file));
+  const std::string near = models[nearest_path(undotted(path.filename().string()), names)];
+  require(near.empty(), "{}: there is no such model; did you mean {}?", excerpt(path.string()),
+          excerpt((path.parent_path() / near).string()));
 }
 
 }  // namespace
