@@ -2,8 +2,8 @@
 // and those of a packed cache are converted in registers; only heads narrower than a vector have a chunk of them
 // copied, in memory that stays in the first cache.
 #include "engine/ops/attention/attention_kernel.h"
+#include "engine/ops/attention/attention_packed_rows.h"
 #include "engine/ops/attention/attention_tiles.h"
-#include "engine/ops/attention/packed_row_reader.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 
