@@ -8,6 +8,8 @@ namespace headroom::experiments {
 namespace {
 
 constexpr const char* how_it_is_run = "How the model is run";
+constexpr const char* cache_help =
+    "of the keys and values that are kept: f16 and bf16 take half of the bytes of f32, q8_0 about a quarter";
 
 }  // namespace
 
@@ -48,16 +50,31 @@ void add_exact_option(Command command, ModelArguments& arguments) {
 
 void add_cache_option(Command command, ModelArguments& arguments) {
   command.under(how_it_is_run)
-      .option("--cache-dtype", arguments.cache_dtype,
-              "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter")
+      .option("--cache-dtype", arguments.cache_dtype, cache_help)
       .one_of({"f32", "f16", "bf16", "q8_0"})
       .show_default();
 }
 
+void add_generation_cache_option(Command command, ModelArguments& arguments) {
+  arguments.cache_dtype = "auto";
+  command.under(how_it_is_run)
+      .option("--cache-dtype", arguments.cache_dtype,
+              std::string(cache_help) +
+                  "; auto is f16, but f32 with --exact, with --dtype f64 and on another device than the CPU")
+      .one_of({"auto", "f32", "f16", "bf16", "q8_0"})
+      .show_default();
+}
+
+std::string ModelArguments::cache_name() const {
+  if (cache_dtype != "auto") return cache_dtype;
+  return device == "cpu" && dtype == "f32" && !exact ? "f16" : "f32";
+}
+
 std::optional<engine::BlockFormat> ModelArguments::cache_format() const {
-  if (cache_dtype == "f32") return std::nullopt;
-  require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", cache_dtype, device);
-  return engine::block_format_named(cache_dtype);
+  const std::string name = cache_name();
+  if (name == "f32") return std::nullopt;
+  require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", name, device);
+  return engine::block_format_named(name);
 }
 
 void add_threads_option(Command command, int& threads) {
