@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
@@ -38,13 +40,18 @@ int run(int argc, char** argv) {
   CommandLine line(
       "headroom", "How many attention heads does a Transformer need, and how wide? Trains, measures, judges and plans.",
       "headroom " + version_text());
-  for (const auto add :
-       {add_run_command,      add_report_commands,  add_export_commands,  add_status_command,       add_serve_command,
-        add_runs_commands,    add_bench_command,    add_list_commands,    add_plan_command,         add_ops_command,
-        add_doctor_command,   add_data_command,     add_tokenize_command, add_generate_commands,    add_eval_command,
-        add_logits_command,   add_compress_command, add_convert_command,  add_verify_model_command, add_probe_command,
-        add_finetune_command, add_spectrum_command, add_new_op_command,   add_submit_command})
-    add(line.root());
+  using Add = void (*)(Command);
+  const std::pair<const char*, std::vector<Add>> groups[] = {
+      {"Studies",
+       {add_list_commands, add_run_command, add_status_command, add_serve_command, add_report_commands,
+        add_runs_commands, add_export_commands, add_submit_command}},
+      {"Models",
+       {add_probe_command, add_compress_command, add_finetune_command, add_eval_command, add_generate_commands,
+        add_logits_command, add_tokenize_command, add_spectrum_command, add_convert_command, add_verify_model_command}},
+      {"Planning", {add_plan_command, add_bench_command}},
+      {"Tools", {add_doctor_command, add_data_command, add_ops_command, add_new_op_command}}};
+  for (const auto& [heading, commands] : groups)
+    for (const Add add : commands) add(line.root().under(heading));
   add_completion_command(line);
   add_man_command(line);
   add_help_command(line);

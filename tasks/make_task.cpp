@@ -9,6 +9,14 @@ bool trains(const TaskConfig& config) {
                     config);
 }
 
+bool reads_data(const TaskConfig& config) {
+  return std::visit(
+      []<class Kind>(const Kind&) {
+        return std::is_constructible_v<typename Kind::Made, const Kind&, const DataRoots&>;
+      },
+      config);
+}
+
 bool takes_device(const TaskConfig& config) {
   const auto runs_there = []<class Kind>(const Kind&) {
     return requires { Kind::runs_on_devices; };

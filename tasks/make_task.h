@@ -30,15 +30,17 @@ namespace headroom::tasks {
 
 /// Settings of any one task, each with the class that they make (Made: a Task, or a Measurement) and, in its header,
 /// the names of its metrics (metric_names_of). A new kind is its files, and its place here.
-using TaskConfig =
-    std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                 AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
-                 RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig,
-                 MaskedConfig, InstructionsConfig, AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig,
-                 TwoStageConfig, LowRankConfig>;
+using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
+                                AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
+                                RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig,
+                                NextTokenConfig, MaskedConfig, InstructionsConfig, AttentionHeadsConfig,
+                                SpectraStudyConfig, HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);
+
+/// Whether it reads texts or a trained model from disk.
+bool reads_data(const TaskConfig& config);
 
 /// Whether a device other than the CPU does some of its work: what trains does, and formulas on trained models that
 /// train or measure the whole of them.

@@ -123,23 +123,23 @@ Options options_of(const SdpaProblem& p) {
   return options;
 }
 
-/// Both directions of one problem.
+/// One pass of one problem.
 struct Plan {
-  std::unique_ptr<Graph> forward, backward;
-  int64_t forward_bytes = 0, backward_bytes = 0;
-  std::string refusal;
+  std::unique_ptr<Graph> graph;
+  int64_t bytes = 0;    ///< that it works in
+  std::string refusal;  ///< what the library has against it
 
-  Plan(cudnnHandle_t handle, const SdpaProblem& p) : forward(new_graph(p)), backward(new_graph(p)) {
-    const Places places(p);
-    describe_forward(p, places);
-    describe_backward(p, places);
-    refusal = planned(*forward, handle, forward_bytes);
-    if (refusal.empty()) refusal = planned(*backward, handle, backward_bytes);
+  Plan(cudnnHandle_t handle, const SdpaProblem& p, SdpaPass pass) : graph(new_graph(p)) {
+    if (pass == SdpaPass::forward) describe_forward(p, Places(p));
+    else describe_backward(p, Places(p));
+    fe::error_t error = graph->build(handle, {fe::HeurMode_t::A});
+    if (!error.is_bad()) error = graph->get_workspace_size(bytes);
+    if (error.is_bad()) refusal = error.get_message();
   }
 
  private:
   void describe_forward(const SdpaProblem& p, const Places& at) {
-    Graph& g = *forward;
+    Graph& g = *graph;
     const auto options = options_of<fe::graph::SDPA_attributes>(p).set_generate_stats(true);
     const auto [y, lse] = g.sdpa(input(g, q_uid, at.q), input(g, k_uid, at.k), input(g, v_uid, at.v), options);
     output(y, y_uid, at.y);
@@ -148,7 +148,7 @@ struct Plan {
   }
 
   void describe_backward(const SdpaProblem& p, const Places& at) {
-    Graph& g = *backward;
+    Graph& g = *graph;
     const auto options = options_of<fe::graph::SDPA_backward_attributes>(p).set_deterministic_algorithm(true);
     const auto [dq, dk, dv] =
         g.sdpa_backward(input(g, q_uid, at.q), input(g, k_uid, at.k), input(g, v_uid, at.v), input(g, y_uid, at.y),
@@ -157,13 +157,6 @@ struct Plan {
     output(dk, dk_uid, at.dk);
     output(dv, dv_uid, at.dv);
   }
-
-  /// What the library has against a graph; empty, and the bytes that it works in, where it has a plan for it.
-  static std::string planned(Graph& graph, cudnnHandle_t handle, int64_t& bytes) {
-    if (fe::error_t error = graph.build(handle, {fe::HeurMode_t::A}); error.is_bad()) return error.get_message();
-    if (fe::error_t error = graph.get_workspace_size(bytes); error.is_bad()) return error.get_message();
-    return "";
-  }
 };
 
 /// The library and its plans on one GPU. A call holds the lock: a handle is for one thread at a time.
@@ -171,27 +164,28 @@ class Library {
  public:
   std::mutex mutex;
 
-  /// The plan of a problem that no rule is against; null while the library cannot be started.
-  const Plan& plan(const SdpaProblem& problem) {
+  /// The plan of a pass that no rule is against.
+  const Plan& plan(const SdpaProblem& problem, SdpaPass pass) {
     if (!handle_ && fe::detail::create_handle(&handle_) != CUDNN_STATUS_SUCCESS)
       device_failure("cudnnCreate", __FILE__, __LINE__, "cuDNN does not start");
-    const auto known = plans_.find(problem);
+    const std::pair key(pass, problem);
+    const auto known = plans_.find(key);
     if (known != plans_.end()) return known->second;
     if (plans_.size() >= most_plans) plans_.clear();
-    return plans_.try_emplace(problem, handle_, problem).first->second;
+    return plans_.try_emplace(key, handle_, problem, pass).first->second;
   }
 
-  void execute(const Graph& graph, int64_t bytes, int device, std::unordered_map<int64_t, void*> places) {
+  void execute(const Plan& plan, int device, std::unordered_map<int64_t, void*> places) {
     std::optional<Block> workspace;
-    if (bytes > 0) workspace.emplace(Device{Device::Kind::cuda, device}, static_cast<size_t>(bytes));
+    if (plan.bytes > 0) workspace.emplace(Device{Device::Kind::cuda, device}, static_cast<size_t>(plan.bytes));
     if (fe::detail::set_stream(handle_, static_cast<cudaStream_t>(context().stream)) != CUDNN_STATUS_SUCCESS)
       device_failure("cudnnSetStream", __FILE__, __LINE__, "the stream was refused");
-    HEADROOM_CUDNN(graph.execute(handle_, places, workspace ? workspace->address() : nullptr));
+    HEADROOM_CUDNN(plan.graph->execute(handle_, places, workspace ? workspace->address() : nullptr));
   }
 
  private:
   cudnnHandle_t handle_ = nullptr;
-  std::map<SdpaProblem, Plan> plans_;
+  std::map<std::pair<SdpaPass, SdpaProblem>, Plan> plans_;
 };
 
 int present_device() {
@@ -222,22 +216,22 @@ void* read_only(const void* address) { return const_cast<void*>(address); }
 
 const std::string& sdpa_status() { return found().status; }
 
-std::string sdpa_refusal(const SdpaProblem& problem) {
+std::string sdpa_refusal(const SdpaProblem& problem, SdpaPass pass) {
   if (found().version == 0) return found().status;
   const int device = present_device();
-  if (std::string rule = sdpa_rule_against(problem, found().version, capability_of(device)); !rule.empty()) return rule;
+  if (std::string rule = sdpa_rule_against(problem, pass, found().version, capability_of(device)); !rule.empty())
+    return rule;
   Library& library = library_of(device);
   const std::lock_guard lock(library.mutex);
-  return library.plan(problem).refusal;
+  return library.plan(problem, pass).refusal;
 }
 
 void sdpa_forward(const SdpaProblem& problem, const SdpaOperands& o) {
   const int device = present_device();
   Library& library = library_of(device);
   const std::lock_guard lock(library.mutex);
-  const Plan& plan = library.plan(problem);
   library.execute(
-      *plan.forward, plan.forward_bytes, device,
+      library.plan(problem, SdpaPass::forward), device,
       {{q_uid, read_only(o.q)}, {k_uid, read_only(o.k)}, {v_uid, read_only(o.v)}, {y_uid, o.y}, {lse_uid, o.lse}});
 }
 
@@ -245,8 +239,7 @@ void sdpa_backward(const SdpaProblem& problem, const SdpaGradOperands& o) {
   const int device = present_device();
   Library& library = library_of(device);
   const std::lock_guard lock(library.mutex);
-  const Plan& plan = library.plan(problem);
-  library.execute(*plan.backward, plan.backward_bytes, device,
+  library.execute(library.plan(problem, SdpaPass::backward), device,
                   {{q_uid, read_only(o.q)},
                    {k_uid, read_only(o.k)},
                    {v_uid, read_only(o.v)},

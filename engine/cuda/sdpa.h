@@ -30,28 +30,29 @@ constexpr int64_t sdpa_workspace(int64_t batch, int64_t heads, int64_t queries, 
 /// Above so much our own kernels, which hold no such matrix, take the problem.
 inline constexpr int64_t most_sdpa_workspace = int64_t{256} << 20;
 
-/// Why cuDNN of that version (91900 is 9.19.0) on a GPU of that compute capability (90 is 9.0) is not to be asked;
-/// empty where it is.
-std::string sdpa_rule_against(const SdpaProblem& problem, int64_t version, int capability);
+enum class SdpaPass { forward, backward };
+
+/// Why cuDNN of that version (91900 is 9.19.0) on a GPU of that compute capability (90 is 9.0) is not to be asked for
+/// that pass; empty where it is.
+std::string sdpa_rule_against(const SdpaProblem& problem, SdpaPass pass, int64_t version, int capability);
 
 /// What was found when the library was looked for, at the first call: "cuDNN 9.19.0", or why there is none.
 const std::string& sdpa_status();
 
-/// Why the library does not take this problem; empty where it does. It does only where the gradient is to be had as
-/// well, summed in a fixed order. The first call for a problem plans it, which takes some milliseconds. Throws what the
-/// library throws.
-std::string sdpa_refusal(const SdpaProblem& problem);
+/// Why the library does not take this pass of a problem; empty where it does. The gradient is summed in a fixed order.
+/// The first call for a pass plans it, which takes some milliseconds. Throws what the library throws.
+std::string sdpa_refusal(const SdpaProblem& problem, SdpaPass pass);
 
 /// Whether HEADROOM_CUDNN=off keeps attention to our own kernels, for comparing the two.
 bool sdpa_is_off();
 
 /// sdpa_refusal() where the library is on; what it throws is a refusal, too, and so is what give_up_sdpa() was told.
 /// Never throws.
-std::string sdpa_answer(const SdpaProblem& problem);
+std::string sdpa_answer(const SdpaProblem& problem, SdpaPass pass);
 
-/// The library has failed at this problem, which it is not asked for again. Each reason is written to standard error
-/// once.
-void give_up_sdpa(const SdpaProblem& problem, const std::string& reason);
+/// The library has failed at this pass of a problem, which it is not asked for again. Each reason is written to
+/// standard error once.
+void give_up_sdpa(const SdpaProblem& problem, SdpaPass pass, const std::string& reason);
 
 /// Addresses on the device.
 struct SdpaOperands {

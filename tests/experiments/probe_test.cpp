@@ -136,8 +136,8 @@ TEST_CASE("what can be won is said before anything is cut") {
   CHECK(finding_of(r, "What can be won") ==
         "Queries and keys are 10 % of the model's numbers, values and output projections 9.0 %: no narrower head saves "
         "more than that. Of the files' 4.0 kB, 8 bits a number (headroom convert --dtype q8_0) leave about 1.1 kB; "
-        "half the width of all queries and keys saves 200 B. Quantise first. A token's keys and values take 128 B in "
-        "f32, where half the width of all keys leaves 96 B. A cache of 8 bits (--cache-dtype q8_0) takes 40 B: change "
+        "half the width of all queries and keys saves 200 B. Quantise first. A token's keys and values take 64 B in "
+        "f16, where half the width of all keys leaves 48 B. A cache of 8 bits (--cache-dtype q8_0) takes 40 B: change "
         "the cache's type first, and the heads after it.");
   PossibleSavings quantised = r.savings;
   quantised.bytes = 625;

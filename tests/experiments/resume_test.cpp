@@ -88,10 +88,14 @@ std::string study_in_rounds() {
 TEST_CASE("a study in rounds ends with the same trials however often it is killed, and whoever shares it") {
   const StudyFile file(study_in_rounds());
   const auto store = [&](const std::string& out) { return file.folder() / out / "small/paper/store.sqlite"; };
-  Program whole(file.folder(), "run study.toml --quiet --threads 2 --out whole");
+  Program whole(file.folder(), "run study.toml --threads 2 --out whole");
   REQUIRE(whole.wait() == 0);
+  CHECK_THAT(whole.err(),
+             contains("headroom: after round 1: ") && contains("; round 2: ") && contains("headroom: after round 2: "));
   Program status(file.folder(), "status small --out whole --json");
   REQUIRE(status.wait() == 0);
+  CHECK(contains(status.out(), "\"most_rounds\":"));
+  CHECK_FALSE(contains(status.out(), "\"most_rounds\":1,"));
   CHECK_FALSE(contains(status.out(), "\"round\":1,"));
   CHECK(contains(status.out(), "\"remaining\":0,"));
   const std::string wanted = contents(store("whole"));
@@ -231,7 +235,7 @@ TEST_CASE("a run that was stopped for longer than its lease changes nothing that
     if (!has_checkpoint(folder)) continue;
     stale.signal(SIGSTOP);
     usleep(100000);  // until each of its threads has stopped: one may be about to begin a transaction
-    try {  // its lease ends now; unless it was stopped in a transaction
+    try {            // its lease ends now; unless it was stopped in a transaction
       Database store(folder / "store.sqlite", false);
       store.run("PRAGMA busy_timeout = 100; UPDATE leases SET heartbeat = 0");
       is_stopped = store.number("SELECT count(*) FROM leases") > 0;

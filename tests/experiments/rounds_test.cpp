@@ -193,6 +193,7 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   CHECK(study.trials.size() == 2 * 2 * 3 * 3);
   CHECK(study.later.size() == 2 * 2 * 3 * 17);
   CHECK(largest_plan(study).size() == 2 * 2 * (3 * 3 + 17));
+  CHECK(most_rounds(study) == 4);  // 3, 6, 12 and 20 seeds
   // Seeds disagree: no number of them tells.
   const Error noise = [](const PlannedTrial& trial) {
     return (rate_of(trial) == 1e-2 ? 1 : 2) *

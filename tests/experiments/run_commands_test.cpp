@@ -1,6 +1,8 @@
 // serve, status --watch, compare, tag, note and rm as their users meet them.
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "tests/experiments/program.h"
 #include "tests/experiments/program/serve/http_client.h"
@@ -40,6 +42,44 @@ bool comes_true(const F& condition) {
 }
 
 }  // namespace
+
+TEST_CASE("trials that are trained stand in columns, with numbers as wide as they get") {
+  const Folder f;
+  RunStore store(f.run / "store.sqlite");
+  planned(store, "Small", {1, 2, 4, 8, 16}, {1, 2});
+  const Owner owner = this_process();
+  for (const auto& [id, label, step, loss] :
+       {std::tuple{"id2-1-40", "heads=2", 7, 0.0123456}, {"id16-1-40", "heads=16", 40, 2.5}}) {
+    store.acquire(id, label, owner, {}, wall_clock());
+    store.renew({{id, "", owner, 0, step, 40, loss}}, wall_clock());
+  }
+  const std::string status = std::get<1>(f.call("status"));
+  CHECK(contains(status, " 1 of 10 trials finished,  0 failed,  2 running,  7 to do"));
+  CHECK(contains(status, "  heads=2    step  7/40   loss 0.01235     process "));
+  CHECK(contains(status, "  heads=16   step 40/40   loss 2.5         process "));
+}
+
+TEST_CASE("a report's command gives the report again where it was asked for") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "my studies");
+  std::ofstream(folder.path() / "my studies" / "it's.toml") << small_study();
+  const auto run = [&](const std::string& arguments) {
+    Program program(folder.path(), arguments);
+    const int status = program.wait();
+    CAPTURE(arguments, program.err());
+    REQUIRE(status == 0);
+  };
+  run("run \"my studies/it's.toml\" --quiet --out 'all $HOME' --set train.steps=3");
+  const fs::path report = folder.path() / "all $HOME" / "small" / "paper+train.steps=3" / "report.html";
+  std::string page = read(report);
+  const size_t begin = page.find("<code>headroom run ") + std::string("<code>headroom ").size();
+  std::string command = page.substr(begin, page.find("</code>", begin) - begin);
+  for (size_t at = command.find("&#39;"); at != std::string::npos; at = command.find("&#39;"))
+    command.replace(at, 5, "'");
+  fs::remove(report);
+  run(command + " --quiet");
+  CHECK(fs::exists(report));
+}
 
 TEST_CASE("tags and notes are added, shown, exported and removed") {
   const Folder f;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/run/progress.h"
@@ -70,30 +71,47 @@ TEST_CASE("time left, trials, loss and rate stand in a line of 80 characters and
   at.fraction = 0.15;
   at.left = 4330;
   at.so_far = 700;
-  at.latest.loss = 0.01234;
+  at.shown.loss = 0.01234;
   at.gflops = 12.34;
-  at.latest.label = "white noise: heads=64 lr=0.003 seed=101";
-  at.latest.step = 120;
-  at.latest.steps = 3000;
-  CHECK(progress_text(at, 60) == "1:12:10 left   12/81   [▊    ]   loss 0.01234   12.3 GFLOP/s");
-  CHECK(progress_text(at, 52) == "1:12:10 left   12/81   loss 0.01234   12.3 GFLOP/s");
+  at.shown.label = "white noise: heads=64 lr=0.003 seed=101";
+  at.shown.step = 120;
+  at.shown.steps = 3000;
+  CHECK(progress_text(at, 61) == "1:12:10 left   12/81   [▌   ]   loss 0.01234     12.3 GFLOP/s");
+  CHECK(progress_text(at, 52) == "1:12:10 left   12/81   loss 0.01234     12.3 GFLOP/s");
   CHECK(progress_text(at, 12) == "1:12:10 left");
   for (int columns = 1; columns < 200; ++columns) {
     const std::string line = progress_text(at, columns);
     CAPTURE(line);
     CHECK(display_width(line) <= static_cast<size_t>(columns));
-    if (columns >= 50) CHECK(contains(line, "loss 0.01234   12.3 GFLOP/s"));
+    if (columns >= 52) CHECK(contains(line, "loss 0.01234     12.3 GFLOP/s"));
   }
-  CHECK(contains(progress_text(at, 80), "step 120/3000"));
+  CHECK(contains(progress_text(at, 80), "step  120/3000"));
   CHECK(contains(progress_text(at, 160), "11:40 so far"));
   const std::string log = progress_text(at, 0);
   CHECK(log ==
-        "1:12:10 left   12/81   loss 0.01234   12.3 GFLOP/s   step 120/3000   white noise: heads=64 lr=0.003 "
+        "1:12:10 left   12/81   loss 0.01234     12.3 GFLOP/s   step  120/3000   white noise: heads=64 lr=0.003 "
         "seed=101   11:40 so far");
   at.left.reset();
-  at.latest = {};
+  at.shown = {};
   at.gflops.reset();
   CHECK(progress_text(at, 40) == "12/81   [████▏                       ]");
+}
+
+TEST_CASE("the line of a run follows one trial until it ends, though others are trained beside it") {
+  const StudyFile study(small_study());
+  int status = -1;
+  const std::string text =
+      shown(study.folder(), "run study.toml --threads 2 --jobs 2 --set train.steps=1500", "", status);
+  CHECK(status == 0);
+  std::vector<std::string> followed;
+  for (size_t at = text.find("step "); at != std::string::npos; at = text.find("step ", at + 1)) {
+    const size_t label = text.find("heads=", at), end = text.find("   ", label);
+    if (label == std::string::npos || end == std::string::npos || label > text.find('\r', at)) continue;
+    const std::string trial = text.substr(label, end - label);
+    if (followed.empty() || followed.back() != trial) followed.push_back(trial);
+  }
+  CHECK(followed.size() > 1);
+  CHECK(std::set<std::string>(followed.begin(), followed.end()).size() == followed.size());
 }
 
 TEST_CASE("no line of a report or a plan is wider than a terminal of 80 columns") {

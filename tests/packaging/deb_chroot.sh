@@ -48,7 +48,7 @@ check "an ordinary user" sh -c '[ "$(id -u)" != 0 ]'
 check "every library is found" sh -c 'ldd /usr/bin/headroom && ! ldd /usr/bin/headroom | grep "not found"'
 check "--version" headroom --version
 check "doctor" headroom doctor
-check "list" sh -c 'headroom list | grep -q "^/usr/share/headroom/experiments/ngram-tradeoff.toml$"'
+check "list" sh -c 'headroom list | grep -q "^  /usr/share/headroom/experiments/ngram-tradeoff.toml$"'
 check "a study by its id" headroom run ngram-tradeoff --profile smoke
 check "its report" grep -q "</html>" $report
 check "its figures" grep -q "<svg" $report

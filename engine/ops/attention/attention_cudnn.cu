@@ -49,8 +49,11 @@ SdpaProblem problem_of(const Call& c) {
 }
 
 template <class Call>
+constexpr SdpaPass pass_of = std::is_same_v<Call, AttentionCall> ? SdpaPass::forward : SdpaPass::backward;
+
+template <class Call>
 bool supports(const Call& c) {
-  return c.problem.window == 0 && sdpa_answer(problem_of(c)).empty();
+  return c.problem.window == 0 && sdpa_answer(problem_of(c), pass_of<Call>).empty();
 }
 
 template <class Call>
@@ -67,7 +70,7 @@ void run_or_give_up(const Op<Call>& op, Call& c, const F& library) {
     return library();
   } catch (const std::exception& error) {
     if (device_is_lost() || Capture::is_on()) throw;
-    give_up_sdpa(problem_of(c), error.what());
+    give_up_sdpa(problem_of(c), pass_of<Call>, error.what());
   }
   op.run(c);
 }

@@ -95,9 +95,9 @@ AttentionCut::AttentionCut(const AttentionProblem& p)
 
 namespace {
 
-/// Few queries: chunks of keys side by side, then joined. `head(b, kv_head)` lays out a head; `fetch` may put its keys
-/// and values [j, end) into `extra` floats of memory.
-void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at, int64_t extra, const auto& fetch) {
+/// Few queries: chunks of keys side by side, then joined. `head_at(b, kv_head)` lays out a head; `part_of` computes
+/// what its keys [j, end) give, with memory of `floats`.
+void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at, int64_t floats, const auto& part_of) {
   const int64_t first_key = p.first(0), seen = p.keys - first_key, rows = p.group() * p.queries;
   const int64_t chunks = (seen + attention_chunk - 1) / attention_chunk;
   const int64_t part = kernel::attention_part(head_at(0, 0));
@@ -108,11 +108,8 @@ void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at
                     for (int64_t task = begin; task < end; ++task) {
                       const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
                       const int64_t j = first_key + task % chunks * attention_chunk;
-                      const int64_t last = std::min(j + attention_chunk, p.keys);
-                      AttentionHead head = head_at(b, kv_head);
-                      float* const memory = attention_memory(kernel::attention_chunk_scratch(head) + extra);
-                      fetch(head, b, kv_head, j, last, memory);
-                      kernel::attention_chunk_part(head, j, last, first_part + task * part, memory + extra);
+                      part_of(b, kv_head, j, std::min(j + attention_chunk, p.keys), first_part + task * part,
+                              attention_memory(floats));
                     }
                   });
   parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
@@ -122,6 +119,20 @@ void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at
       kernel::attention_join(head_at(b, kv_head), first_part + task * chunks * part, chunks, to.y, to.lse);
     }
   });
+}
+
+/// Where the blocks of sequence b's key-value head begin.
+const uint8_t* blocks_of(const PackedRows& rows, int64_t b, int64_t kv_head) {
+  const auto& strides = rows.bytes.strides();
+  return rows.bytes.data<uint8_t>() + b * strides[0] + kv_head * strides[2];
+}
+
+/// The numbers of rows [j, end) of a head, into `to`; returns what follows them there.
+float* unpack_head(const PackedRows& rows, int64_t b, int64_t kv_head, int64_t j, int64_t end, float* to) {
+  const int64_t stride = rows.bytes.strides()[1], blocks = rows.dim / traits_of(rows.format).elements;
+  const uint8_t* from = blocks_of(rows, b, kv_head) + j * stride;
+  for (; j < end; ++j, from += stride, to += rows.dim) kernel::dequantize_blocks(rows.format, from, blocks, to);
+  return to;
 }
 
 }  // namespace
@@ -150,36 +161,42 @@ bool few_queries(const AttentionProblem& p) {
 void attention_few(AttentionCall& c) {
   lay_out(c);
   const AttentionProblem& p = c.problem;
-  few_of(
-      p, c.out, [&](int64_t b, int64_t kv_head) { return head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head); }, 0,
-      [](AttentionHead&, int64_t, int64_t, int64_t, int64_t, float*) {});
+  const auto head_at = [&](int64_t b, int64_t kv_head) { return head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head); };
+  few_of(p, c.out, head_at, kernel::attention_chunk_scratch(head_at(0, 0)),
+         [&](int64_t b, int64_t kv_head, int64_t j, int64_t end, float* part, float* memory) {
+           kernel::attention_chunk_part(head_at(b, kv_head), j, end, part, memory);
+         });
 }
 
 void packed_attention_few(PackedAttentionCall& c) {
   c.q = with_whole_rows(c.q);
   if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
   const AttentionProblem& p = c.problem;
-  const auto rows_to = [](const PackedRows& rows, int64_t b, int64_t kv_head, int64_t j, int64_t end, float* to) {
-    const auto& strides = rows.bytes.strides();
-    const uint8_t* from = rows.bytes.data<uint8_t>() + b * strides[0] + j * strides[1] + kv_head * strides[2];
-    const int64_t blocks = rows.dim / traits_of(rows.format).elements;
-    for (; j < end; ++j, from += strides[1], to += rows.dim) kernel::dequantize_blocks(rows.format, from, blocks, to);
+  const auto head_at = [&](int64_t b, int64_t kv_head) {
+    AttentionHead head = head_of(p, c.q, c.q, c.q, c.slopes, b, kv_head);
+    head.k = head.v = nullptr, head.k_stride = p.qk_dim, head.v_stride = p.v_dim;
+    return head;
   };
-  // Only sizes and the queries: no task reads keys or values before it has unpacked them.
-  few_of(
-      p, c.out,
-      [&](int64_t b, int64_t kv_head) {
-        AttentionHead head = head_of(p, c.q, c.q, c.q, c.slopes, b, kv_head);
-        head.k = head.v = nullptr, head.k_stride = p.qk_dim, head.v_stride = p.v_dim;
-        return head;
-      },
-      attention_chunk * (p.qk_dim + p.v_dim),
-      [&](AttentionHead& head, int64_t b, int64_t kv_head, int64_t j, int64_t end, float* memory) {
-        float* const values = memory + attention_chunk * p.qk_dim;
-        rows_to(c.k, b, kv_head, j, end, memory);
-        rows_to(c.v, b, kv_head, j, end, values);
-        head.k = memory, head.v = values, head.first_row = j;
-      });
+  const int64_t floats = kernel::attention_chunk_scratch(head_at(0, 0)), width = kernel::attention_packed_width();
+  if (c.k.format == c.v.format && p.qk_dim >= width && p.v_dim >= width) {
+    few_of(p, c.out, head_at, floats,
+           [&](int64_t b, int64_t kv_head, int64_t j, int64_t end, float* part, float* memory) {
+             const PackedHead packed{blocks_of(c.k, b, kv_head), blocks_of(c.v, b, kv_head), c.k.bytes.strides()[1],
+                                     c.v.bytes.strides()[1], c.k.format};
+             kernel::attention_packed_part(head_at(b, kv_head), packed, j, end, part, memory);
+           });
+    return;
+  }
+  // Heads narrower than a vector: each chunk is unpacked where it is multiplied.
+  few_of(p, c.out, head_at, floats + attention_chunk * (p.qk_dim + p.v_dim),
+         [&](int64_t b, int64_t kv_head, int64_t j, int64_t end, float* part, float* memory) {
+           AttentionHead head = head_at(b, kv_head);
+           float* const keys = memory + floats;
+           float* const values = unpack_head(c.k, b, kv_head, j, end, keys);
+           unpack_head(c.v, b, kv_head, j, end, values);
+           head.k = keys, head.v = values, head.first_row = j;
+           kernel::attention_chunk_part(head, j, end, part, memory);
+         });
 }
 
 void attention_grad_tiled(AttentionGradCall& c) {

@@ -1,7 +1,9 @@
-// Few queries against many keys. Keys and values are read where they lie, by all query heads of their group at once;
-// only heads narrower than a vector have a chunk of them copied, in memory that stays in the first cache.
+// Few queries against many keys. Keys and values are read where they lie, by all query heads of their group at once,
+// and those of a packed cache are converted in registers; only heads narrower than a vector have a chunk of them
+// copied, in memory that stays in the first cache.
 #include "engine/ops/attention/attention_kernel.h"
 #include "engine/ops/attention/attention_tiles.h"
+#include "engine/ops/attention/packed_row_reader.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 
@@ -183,14 +185,101 @@ static void multiply_values(const AttentionHead& head, const FewLayout& layout, 
                     layout.y_width);
 }
 
-void attention_chunk_part(const AttentionHead& head, int64_t begin, int64_t end, float* part, float* memory) {
+/// scores[r][j] = q_r·k_j as dots() adds, for R rows of queries and the keys j < n ≤ lanes that there are: each key is
+/// converted once.
+template <int R, class Rows>
+static void packed_dots(const float* q, int64_t q_width, const Rows& k, int64_t begin, int64_t n, int64_t dim,
+                        float* scores) {
+  Vec total[R][lanes];
+  for (int j = 0; j < lanes; ++j) {
+    const int64_t key = begin + (j < n ? j : n - 1);
+    constexpr int N = Rows::together;
+    Vec sum[R], x[N];
+    k.read(key, 0, x);
+    for (int r = 0; r < R; ++r) {
+      sum[r] = load(q + r * q_width) * x[0];
+      for (int i = 1; i < N; ++i) sum[r] = fma(load(q + r * q_width + i * lanes), x[i], sum[r]);
+    }
+    for (int64_t d = N * lanes; d < dim; d += N * lanes) {
+      k.read(key, smaller(d, dim - N * lanes), x);
+      for (int r = 0; r < R; ++r)
+        for (int i = 0; i < N; ++i) sum[r] = fma(load(q + r * q_width + d + i * lanes), x[i], sum[r]);
+    }
+    for (int r = 0; r < R; ++r) total[r][j] = sum[r];
+  }
+  for (int r = 0; r < R; ++r) store(scores + r * attention_chunk + begin, sums_of_lanes(total[r]));
+}
+
+template <class Rows>
+static void multiply_packed_keys(const AttentionHead& head, const FewLayout& layout, const Rows& k, int64_t n,
+                                 const ChunkScratch& s) {
+  for (int64_t j = 0; j < n; j += lanes) {
+    const int64_t keys = smaller(lanes, n - j);
+    int64_t r = 0;
+    const auto rows = [&]<int R>() {
+      for (; r + R <= layout.rows; r += R)
+        packed_dots<R>(s.q + r * layout.q_width, layout.q_width, k, j, keys, head.qk_dim,
+                       s.scores + r * attention_chunk);
+    };
+    rows.template operator()<4>();
+    rows.template operator()<3>();
+    rows.template operator()<1>();
+  }
+}
+
+/// out[r][i] = Σ_j p[r][j]·v_j[column + i] as product_block() adds, for R rows and N vectors.
+template <int R, int N, class Rows>
+static void weigh_rows(const float* p, const Rows& v, int64_t n, int64_t column, float* out, int64_t out_stride) {
+  Vec sum[R][N];
+  for (int r = 0; r < R; ++r)
+    for (int i = 0; i < N; ++i) sum[r][i] = Vec(0.0f);
+  for (int64_t j = 0; j < n; ++j) {
+    Vec x[N];
+    v.read(j, column, x);
+    for (int r = 0; r < R; ++r) {
+      const Vec factor(p[r * attention_chunk + j]);
+      for (int i = 0; i < N; ++i) sum[r][i] = fma(factor, x[i], sum[r][i]);
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int i = 0; i < N; ++i) store(out + r * out_stride + i * lanes, sum[r][i]);
+}
+
+template <class Rows>
+static void multiply_packed_values(const AttentionHead& head, const FewLayout& layout, const Rows& v, int64_t n,
+                                   const ChunkScratch& s, float* y) {
+  const int64_t dim = head.v_dim;
+  constexpr int wide = lanes == 16 ? 4 : 2;  // as many sums of four rows as registers hold
+  for (int64_t w = 0; w < dim;) {
+    const bool is_wide = w + wide * lanes <= dim;
+    int64_t r = 0;
+    const auto rows = [&]<int R>() {
+      for (; r + R <= layout.rows; r += R) {
+        const float* p = s.scores + r * attention_chunk;
+        float* const out = y + r * layout.y_width + w;
+        if (is_wide) weigh_rows<R, wide>(p, v, n, w, out, layout.y_width);
+        else weigh_rows<R, 1>(p, v, n, smaller(w, dim - lanes), out, layout.y_width);
+      }
+    };
+    rows.template operator()<4>();
+    rows.template operator()<3>();
+    rows.template operator()<1>();
+    w += is_wide ? wide * lanes : lanes;
+  }
+}
+
+/// A chunk's part, with `keys` and `values` that multiply the queries with its keys, and its values with what comes of
+/// them.
+template <class Keys, class Values>
+static void chunk_part(const AttentionHead& head, int64_t begin, int64_t end, float* part, float* memory,
+                       const Keys& keys, const Values& values) {
   const FewLayout layout(head);
   Scratch pieces{memory};
   const ChunkScratch s(head, layout, pieces);
   const int64_t n = end - begin;
   float *tops = part + layout.rows * layout.y_width, *totals = tops + layout.rows;
   lay_out_queries(head, layout, s.q);
-  multiply_keys(head, layout, begin, n, s);
+  keys(layout, n, s);
   for (int64_t j = 0; j < attention_chunk && head.key_mask; ++j)
     s.bias[j] = j < n && head.key_mask[begin + j] ? 0 : -__builtin_inff();
   for (int64_t r = 0; r < layout.rows; ++r) {
@@ -198,7 +287,43 @@ void attention_chunk_part(const AttentionHead& head, int64_t begin, int64_t end,
     const int64_t first = head.window > 0 ? seen - head.window : 0;
     totals[r] = exponentials(head, r, begin, first, smaller(seen, end), n, s, tops + r);
   }
-  multiply_values(head, layout, begin, n, s, part);
+  values(layout, n, s);
+}
+
+void attention_chunk_part(const AttentionHead& head, int64_t begin, int64_t end, float* part, float* memory) {
+  chunk_part(
+      head, begin, end, part, memory,
+      [&](const FewLayout& layout, int64_t n, const ChunkScratch& s) { multiply_keys(head, layout, begin, n, s); },
+      [&](const FewLayout& layout, int64_t n, const ChunkScratch& s) {
+        multiply_values(head, layout, begin, n, s, part);
+      });
+}
+
+template <class Rows>
+static void packed_part(const AttentionHead& head, const PackedHead& packed, int64_t begin, int64_t end, float* part,
+                        float* memory) {
+  const Rows k(packed.k + begin * packed.k_stride, packed.k_stride),
+      v(packed.v + begin * packed.v_stride, packed.v_stride);
+  chunk_part(
+      head, begin, end, part, memory,
+      [&](const FewLayout& layout, int64_t n, const ChunkScratch& s) { multiply_packed_keys(head, layout, k, n, s); },
+      [&](const FewLayout& layout, int64_t n, const ChunkScratch& s) {
+        multiply_packed_values(head, layout, v, n, s, part);
+      });
+}
+
+int64_t attention_packed_width() { return lanes; }
+
+void attention_packed_part(const AttentionHead& head, const PackedHead& packed, int64_t begin, int64_t end, float* part,
+                           float* memory) {
+  switch (packed.format) {
+    case BlockFormat::f16:
+      return packed_part<F16Rows>(head, packed, begin, end, part, memory);
+    case BlockFormat::bf16:
+      return packed_part<Bf16Rows>(head, packed, begin, end, part, memory);
+    default:
+      return packed_part<Q8Rows>(head, packed, begin, end, part, memory);
+  }
 }
 
 void attention_join(const AttentionHead& head, const float* parts, int64_t chunks, float* y, float* lse) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "engine/kernel.h"
+#include "engine/quantized/format.h"
 
 namespace headroom::engine {
 
@@ -55,6 +56,17 @@ HEADROOM_KERNEL_AVX512(int64_t, attention_part, (const AttentionHead& head))
 /// relative to it, and the sum of values that they weigh. No dropout.
 HEADROOM_KERNEL_AVX512(void, attention_chunk_part,
                        (const AttentionHead& head, int64_t begin, int64_t end, float* part, float* scratch))
+/// The keys and values of a head as rows of blocks, of one of packed_formats; strides in bytes.
+struct PackedHead {
+  const uint8_t *k, *v;  ///< of key 0
+  int64_t k_stride, v_stride;
+  BlockFormat format;
+};
+/// The same of rows in blocks, which are converted in registers; both widths are at least attention_packed_width().
+HEADROOM_KERNEL_AVX512(void, attention_packed_part,
+                       (const AttentionHead& head, const PackedHead& packed, int64_t begin, int64_t end, float* part,
+                        float* scratch))
+HEADROOM_KERNEL_AVX512(int64_t, attention_packed_width, ())
 /// y and lse (group, queries) from the parts of all chunks, in the order of the keys.
 HEADROOM_KERNEL_AVX512(void, attention_join,
                        (const AttentionHead& head, const float* parts, int64_t chunks, float* y, float* lse))

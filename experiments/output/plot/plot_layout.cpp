@@ -269,8 +269,9 @@ Layout small_layout(const Plot& plot, const Axis& y, double width) {
   const double em = out.font;
   out.left = em * tick_ems(y) + 16;
   out.right = width - 14;
-  const auto name = label_lines(plot.layers.front().legend, (width - out.left - 4) / em, 2);
-  out.top = em * kLine * 2 + 8;
+  const size_t most = width < 220 ? 3 : 2;  // on a phone
+  const auto name = label_lines(plot.layers.front().legend, (width - out.left - 4) / em, most);
+  out.top = em * kLine * static_cast<double>(most) + 8;
   out.bottom = out.top + 120;
   out.height = out.bottom + 2.4 * em;
   double at = out.top - 6 - kLine * em * static_cast<double>(name.size() - 1);

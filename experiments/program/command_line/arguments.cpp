@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -27,6 +28,7 @@ namespace {
 struct OptionExtra {
   std::vector<std::string> choices;
   bool is_output = false, must_be_new = false;
+  void (*check)(const std::string& value) = nullptr;
 };
 
 OptionExtra& extra_of(const CLI::Option* option) {
@@ -106,11 +108,19 @@ Option Option::path_by(std::string (*path)(const std::string& name)) const {
   };
   return Option(option_->transform(CLI::Validator(replace, "", "")));
 }
+Option Option::checked_by(void (*check)(const std::string& value)) const {
+  extra_of(option_).check = check;
+  return *this;
+}
 Option Option::one_value() const { return Option(option_->expected(1)); }
 Option Option::one_value_each() const { return Option(option_->allow_extra_args(false)); }
 bool Option::is_given() const { return option_->count() > 0; }
 
-Command Command::command(const char* name, const char* help) const { return Command(app_->add_subcommand(name, help)); }
+Command Command::command(const char* name, const char* help) const {
+  CLI::App* const command = app_->add_subcommand(name, help);
+  if (heading_ != nullptr) command->group(heading_);
+  return Command(command);
+}
 
 Command Command::hidden() const { return Command(app_->group("")); }
 
@@ -152,6 +162,9 @@ Option Command::flag(const std::string& name, bool& value, const std::string& he
 void Command::action(std::function<void()> run) const {
   app_->callback([app = app_, run = std::move(run)] {
     check_outputs(*app);
+    for (const CLI::Option* option : app->get_options(nullptr))
+      if (const auto check = extra_of(option).check)
+        for (const std::string& value : values_of(*option)) check(value);
     run();
   });
 }
@@ -167,15 +180,19 @@ const CLI::App* command_below(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-/// That a word names no command below this one, with the nearest that there is.
+/// That a word names no command below this one, with the nearest that there is; where none is near, with all of a few.
 std::string no_command(const CLI::App& app, const std::string& word) {
   std::set<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (!command->get_group().empty()) names.insert(command->get_name());
-  const std::string near = nearest_path(word, names);
+  std::string small = word;
+  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string near = nearest_path(small, names);
+  constexpr size_t few = 8;
+  const bool shows_all = near.empty() && !names.empty() && names.size() <= few;
   return fmt::format("no command '{}' in {}{}{}", excerpt(word), app.get_name(),
-                     near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                     names.empty() ? "" : fmt::format(": there are {}", fmt::join(names, ", ")));
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near),
+                     shows_all ? fmt::format(": there are {}", fmt::join(names, ", ")) : "");
 }
 
 /// The first word that is where the name of a command should be, with the nearest one.
@@ -311,6 +328,10 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
 int CommandLine::run(int argc, char** argv) {
   // Not before: commands take it over when they are added.
   app_->footer("headroom help COMMAND shows the options of a command.");
+  // A line each in 80 columns; commands have a formatter of their own by now.
+  const auto narrow = std::make_shared<CLI::Formatter>();
+  narrow->column_width(16);
+  app_->formatter(narrow);
   try {
     return run_command(argc, argv);
   } catch (const UsageError& error) {

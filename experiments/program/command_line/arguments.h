@@ -64,6 +64,8 @@ class Option {
   Option excludes(Option other) const;
   /// Reads path(value) in place of the value.
   Option path_by(std::string (*path)(const std::string& name)) const;
+  /// Checks the value, once the outputs are checked and before the command begins; `check` throws Error.
+  Option checked_by(void (*check)(const std::string& value)) const;
   /// Takes one value that may be empty.
   Option one_value() const;
   /// A list's option takes one value each time that it is given, so that other arguments may follow the value.
@@ -82,7 +84,7 @@ class Command {
   Command command(const char* name, const char* help) const;
   /// Leaves the command out of help, man pages and completions.
   Command hidden() const;
-  /// The same command, through which options are added under a heading of the help and the manual.
+  /// The same command, through which options and commands are added under a heading of the help and the manual.
   Command under(const char* heading) const { return Command(app_, heading); }
   /// An option ("-o,--out FILE") or, without dashes, a positional argument ("STUDY"), read into `value`, which must
   /// live as long as the command line. A word behind the names stands for the value in the help, in place of its

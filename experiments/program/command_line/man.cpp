@@ -57,7 +57,9 @@ std::string body_of(const std::string& help, const char* heading) {
     if (indent == 0) {
       if (line.starts_with("Usage: ")) out += fmt::format("{} SYNOPSIS\n{}\n", heading, roff(line.substr(7)));
       else if (sections.contains(line)) out += fmt::format("{} {}\n", heading, sections.at(line));
-      else if (line.ends_with(':')) out += fmt::format(".SS {}\n", roff(line.substr(0, line.size() - 1)));
+      else if (line.ends_with(':'))  // the program's commands are in groups, of which this is the first
+        out += fmt::format("{}.SS {}\n", line == "Studies:" ? fmt::format("{} COMMANDS\n", heading) : "",
+                           roff(line.substr(0, line.size() - 1)));
       continue;
     }
     const size_t gap = indent == 2 ? std::min(line.find("  ", indent), line.size()) : 0;

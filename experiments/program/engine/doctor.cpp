@@ -132,8 +132,7 @@ void examine_stores(const DoctorArguments& arguments) {
 }  // namespace
 
 void add_doctor_command(Command app) {
-  const Command command =
-      app.command("doctor", "say what was found on this machine; with STORE, check every checksum of run stores");
+  const Command command = app.command("doctor", "look at this machine, or check the checksums of run stores");
   const auto a = std::make_shared<DoctorArguments>();
   command.option("STORE", a->stores, "store.sqlite files, or folders of runs, to read and check whole");
   const Option repair = command.flag("--repair", a->repair,

@@ -223,7 +223,7 @@ void finetune(const FinetuneArguments& a) {
 }  // namespace
 
 void add_finetune_command(Command app) {
-  const Command command = app.command("finetune", "train a trained model further, on a text or on labelled sentences");
+  const Command command = app.command("finetune", "train a trained model further, on a text or labelled sentences");
   const auto a = std::make_shared<FinetuneArguments>();
   add_finetune_options(command, *a);
   command.action([a] { finetune(*a); });

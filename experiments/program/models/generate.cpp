@@ -143,7 +143,8 @@ void add_generate_commands(Command app) {
   for (const auto& [command, arguments] : {std::pair(generating, g), {chatting, c}}) {
     add_model_options(command, arguments->model);
     add_exact_option(command, arguments->model);
-    add_generation_cache_option(command, arguments->model);
+    arguments->model.cache_dtype = "";
+    add_cache_option(command, arguments->model);
   }
   const Option prompt =
       generating.option("--prompt TEXT", g->prompt, "the text; standard input without it").one_value();

@@ -2,14 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "experiments/studies/toml/complaints.h"
 #include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
 
 constexpr const char* how_it_is_run = "How the model is run";
-constexpr const char* cache_help =
-    "of the keys and values that are kept: f16 and bf16 take half of the bytes of f32, q8_0 about a quarter";
+
+/// Whether this is what a model's path may name.
+bool is_model(const std::filesystem::path& path) {
+  std::error_code none;
+  return path.extension() == ".gguf" || std::filesystem::exists(path / "config.json", none);
+}
+
+/// Throws Error with the nearest model of its folder where there is no such path.
+void check_model(const std::string& name) {
+  const std::filesystem::path path = name;
+  std::error_code none;
+  if (std::filesystem::exists(path, none)) return;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::set<std::string> models;
+  for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
+    if (is_model(entry->path())) models.insert(entry->path().filename().string());
+  const std::string near = nearest_path(path.filename().string(), models);
+  fail("{}: there is no such model: expected a Hugging Face folder or a GGUF file{}", excerpt(path.string()),
+       near.empty() ? "" : fmt::format("; did you mean {}?", excerpt((path.parent_path() / near).string())));
+}
 
 }  // namespace
 
@@ -28,6 +51,7 @@ std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFil
 void add_model_argument(Command command, std::string& path) {
   command.option("MODEL", path, "a GGUF file, or a folder with config.json and safetensors")
       .path_by(tasks::named_model)
+      .checked_by(check_model)
       .required();
 }
 
@@ -49,25 +73,17 @@ void add_exact_option(Command command, ModelArguments& arguments) {
 }
 
 void add_cache_option(Command command, ModelArguments& arguments) {
-  command.under(how_it_is_run)
-      .option("--cache-dtype", arguments.cache_dtype, cache_help)
-      .one_of({"f32", "f16", "bf16", "q8_0"})
-      .show_default();
-}
-
-void add_generation_cache_option(Command command, ModelArguments& arguments) {
-  arguments.cache_dtype = "auto";
+  const std::string help =
+      "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter";
   command.under(how_it_is_run)
       .option("--cache-dtype", arguments.cache_dtype,
-              std::string(cache_help) +
-                  "; auto is f16, but f32 with --exact, with --dtype f64 and on another device than the CPU")
-      .one_of({"auto", "f32", "f16", "bf16", "q8_0"})
-      .show_default();
+              arguments.cache_dtype.empty() ? help + " (default: f16; f32 on a GPU and with --dtype f64)" : help)
+      .one_of({"f32", "f16", "bf16", "q8_0"});
 }
 
 std::string ModelArguments::cache_name() const {
-  if (cache_dtype != "auto") return cache_dtype;
-  return device == "cpu" && dtype == "f32" && !exact ? "f16" : "f32";
+  if (!cache_dtype.empty()) return cache_dtype;
+  return device == "cpu" && dtype == "f32" ? "f16" : "f32";
 }
 
 std::optional<engine::BlockFormat> ModelArguments::cache_format() const {

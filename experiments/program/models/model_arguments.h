@@ -27,11 +27,11 @@ struct ModelArguments {
   std::string device = "cpu";
   int thread_count = 0;
   bool exact = false;
-  std::string cache_dtype = "f32";  ///< of commands with add_cache_option()
+  std::string cache_dtype = "f32";  ///< of commands with add_cache_option(); "" for what fits the others
 
-  /// What --cache-dtype says; for "auto" f16 where that is served and nothing asks for exact numbers, else f32.
+  /// --cache-dtype, or f16 where that is "" and the model runs in f32 on the CPU.
   std::string cache_name() const;
-  /// How keys and values of cache_name() are held; none for f32. Throws Error on another device than the CPU.
+  /// How --cache-dtype holds keys and values; none for f32. Throws Error on another device than the CPU.
   std::optional<engine::BlockFormat> cache_format() const;
   /// The model on --device.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
@@ -62,10 +62,8 @@ void add_model_argument(Command command, std::string& path);
 void add_model_options(Command command, ModelArguments& arguments);
 /// --exact, of commands that may round.
 void add_exact_option(Command command, ModelArguments& arguments);
-/// --cache-dtype, of commands that measure with rounded keys and values: f32 unless it is given.
+/// --cache-dtype, of commands that keep keys and values; its default is what `arguments` has.
 void add_cache_option(Command command, ModelArguments& arguments);
-/// The same of commands that generate: "auto" unless it is given.
-void add_generation_cache_option(Command command, ModelArguments& arguments);
 /// --threads, of which 0 is the default.
 void add_threads_option(Command command, int& threads);
 

@@ -237,7 +237,7 @@ void plan(PlanArguments arguments) {
 }  // namespace
 
 void add_plan_command(Command app) {
-  const Command command = app.command("plan", "how to split a width between heads, what bounds say, what it costs");
+  const Command command = app.command("plan", "how to split a width between heads, and what it costs");
   const auto a = std::make_shared<PlanArguments>();
   AllocationRequest& allocation = a->allocation;
   ModelFlags& flags = a->flags;

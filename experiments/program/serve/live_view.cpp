@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "experiments/output/plot/svg.h"
 #include "experiments/program/serve/assets.h"
 #include "experiments/program/serve/run_files.h"
 #include "experiments/program/serve/run_json.h"
@@ -66,6 +67,29 @@ const LiveAsset* asset(const std::string& name) {
 std::string type_of(const LiveAsset& asset) {
   const std::string extension = std::filesystem::path(asset.name).extension();
   return fmt::format("text/{}; charset=utf-8", extension == ".js" ? "javascript" : extension.substr(1));
+}
+
+/// The colours of figures: those of reports.
+std::string figure_colours() {
+  return fmt::format(".emerging {{ {}}}\n@media (prefers-color-scheme: dark) {{ .emerging {{ {}}} }}\n",
+                     svg::variables(false), svg::variables(true));
+}
+
+/// Of the runs a, b, c, … that a request names.
+HttpAnswer comparison(const HttpRequest& request, const std::filesystem::path& out) {
+  std::vector<StoredRun> runs;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    const std::string wanted = value_of(request, name);
+    if (wanted.empty()) break;
+    const auto run = run_named(out, wanted);
+    if (!run) return not_found("there is no such run");
+    runs.push_back(*run);
+  }
+  if (runs.size() < 2) return not_found("there is no such run");
+  const std::vector<Comparison> found = compare_runs(runs);
+  Json json = comparison_json(found);
+  if (found[0].figure) json["figure"] = figure_json(*found[0].figure);
+  return json_answer(json);
 }
 
 HttpAnswer curves(const RunSnapshot& snapshot, const std::string& ids) {
@@ -132,6 +156,7 @@ HttpAnswer LiveView::answer(const HttpRequest& request) const {
     if (!parts.empty() && parts[0] == "api") return api(request, parts);
     if (request.method == "POST") return not_found("there is nothing to change here");
     if (!parts.empty() && parts[0] == "files") return file(parts);
+    if (request.path == "/assets/figure.css") return {200, "text/css; charset=utf-8", figure_colours(), ""};
     if (parts.size() == 2 && parts[0] == "assets") {
       const LiveAsset* found = parts[1] == "page.html" ? nullptr : asset(parts[1]);
       return found ? HttpAnswer{200, type_of(*found), found->text, ""} : not_found("there is no such file");
@@ -155,11 +180,7 @@ HttpAnswer LiveView::api(const HttpRequest& request, const std::vector<std::stri
   if (parts.size() >= 4 && parts[1] == "run") return run_api(request, parts);
   if (request.method == "POST" || parts.size() != 2) return not_found("there is no such request");
   if (parts[1] == "runs") return {200, "application/json", index_state(*readers_), ""};
-  if (parts[1] == "compare") {
-    const auto a = run_named(readers_->out(), value_of(request, "a")),
-               b = run_named(readers_->out(), value_of(request, "b"));
-    return a && b ? json_answer(comparison_json(compare_runs(*a, *b))) : not_found("there is no such run");
-  }
+  if (parts[1] == "compare") return comparison(request, readers_->out());
   if (parts[1] != "events") return not_found("there is no such request");
   const std::string run = value_of(request, "run");
   if (run.empty()) return index_stream(readers_);
@@ -176,6 +197,7 @@ HttpAnswer LiveView::run_api(const HttpRequest& request, const std::vector<std::
     if (!known.count(what)) return not_found("there is no such change");
     return change_run(snapshot->run, readers_->out(), what, request.body);
   }
+  if (what == "figure") return json_answer(emerging_->of(*snapshot));
   if (what == "curves") return curves(*snapshot, value_of(request, "trials"));
   if (parts.size() != 4) return not_found("there is no such request");
   Json json = run_json(*snapshot);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "experiments/program/serve/emerging.h"
 #include "experiments/program/serve/guard.h"
 #include "experiments/program/serve/http_server.h"
 #include "experiments/program/serve/run_reader.h"
@@ -28,6 +29,7 @@ class LiveView {
   HttpAnswer file(const std::vector<std::string>& parts) const;
 
   std::shared_ptr<RunReaders> readers_;
+  std::shared_ptr<EmergingResults> emerging_ = std::make_shared<EmergingResults>();
   Guard guard_;
 };
 

@@ -28,8 +28,11 @@ Json run_json(const RunSnapshot& snapshot) {
               {"failed", state.failed},
               {"running", state.running},
               {"to_do", state.to_do()},
-              {"round", state.round}});
+              {"round", state.round},
+              {"most_rounds", state.most_rounds},
+              {"most_trials", state.most_trials}});
   run["seconds_left"] = state.seconds_left ? number_or_null(*state.seconds_left) : Json(nullptr);
+  run["most_seconds_left"] = state.most_seconds_left ? number_or_null(*state.most_seconds_left) : Json(nullptr);
   run["tags"] = state.tags;
   run["notes"] = Json::array();
   for (const Note& note : state.notes) run["notes"].push_back({{"id", note.id}, {"at", note.at}, {"text", note.text}});

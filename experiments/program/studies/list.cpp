@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
@@ -34,8 +35,19 @@ std::string trials_text(const std::vector<Study>& profiles) {
   return text;
 }
 
-/// What is shown of one file, or what is wrong with it.
+/// What studies ask, by what they work on.
+constexpr const char* groups[] = {
+    "Heads of models that are trained on targets of a known rule:", "Heads of models that are trained on texts:",
+    "Heads of trained models:", "What the theory says, computed:"};
+
+size_t group_of(const Study& study) {
+  const tasks::TaskConfig& task = study.trials.front().config.task;
+  return tasks::trains(task) ? (tasks::reads_data(task) ? 1 : 0) : (tasks::reads_data(task) ? 2 : 3);
+}
+
+/// What is shown of one file and in which group, or what is wrong with it.
 struct Listed {
+  size_t group = 0;
   std::string text;
   std::vector<std::string> problems;
 };
@@ -43,11 +55,15 @@ struct Listed {
 Listed listed(const std::string& file) {
   try {
     const std::vector<Study> profiles = load_profiles(file);
-    return {fmt::format("{}\n  {}\n  {}\n", file, profiles[0].head.title, trials_text(profiles)), {}};
+    const StudyInfo& head = profiles[0].head;
+    return {group_of(profiles[0]),
+            fmt::format("  {}\n      {}\n      {}\n", file, head.question.empty() ? head.title : head.question,
+                        trials_text(profiles)),
+            {}};
   } catch (const ConfigError& error) {
-    return {"", error.problems()};
+    return {0, "", error.problems()};
   } catch (const Error& error) {
-    return {"", {error.what()}};
+    return {0, "", {error.what()}};
   }
 }
 
@@ -63,10 +79,14 @@ void list_studies(const std::string& given) {
     studies[at] = listed(files[at].string());
   });
   std::vector<std::string> problems;
-  for (const Listed& study : studies) {
-    fmt::print("{}", clean(study.text));
-    problems.insert(problems.end(), study.problems.begin(), study.problems.end());
+  bool is_first = true;
+  for (size_t group = 0; group < std::size(groups); ++group) {
+    std::string text;
+    for (const Listed& study : studies)
+      if (study.group == group) text += study.text;
+    if (!text.empty()) fmt::print("{}{}\n{}", std::exchange(is_first, false) ? "" : "\n", groups[group], clean(text));
   }
+  for (const Listed& study : studies) problems.insert(problems.end(), study.problems.begin(), study.problems.end());
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
@@ -93,7 +113,7 @@ void show_schema(const std::string& under, bool is_json) {
 void add_list_commands(Command app) {
   const auto folder = std::make_shared<std::string>("experiments"), key = std::make_shared<std::string>();
   const auto is_json = std::make_shared<bool>(false);
-  const Command list = app.command("list", "the studies of a folder: title, profiles, trials");
+  const Command list = app.command("list", "studies by what they ask, with profiles and numbers of trials");
   list.option("DIR", *folder,
               "folder of study files; experiments means the installed ones where there is no such folder");
   list.action([folder] { list_studies(*folder); });

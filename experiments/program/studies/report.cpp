@@ -187,7 +187,7 @@ std::filesystem::path render_report(const Study& study, const std::string& out, 
 
 void add_report_commands(Command app) {
   const Command command =
-      app.command("report", "render the report of finished trials again; without a study, list every claim");
+      app.command("report", "render a report again; without a study, list every claim");
   const auto a = std::make_shared<ReportArguments>();
   command.option("STUDY", a->files, "ids or files of studies");
   add_study_options(command, *a);

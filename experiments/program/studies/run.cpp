@@ -20,8 +20,10 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/claims/claims.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/export/live_events.h"
+#include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/run/dry_run.h"
@@ -165,6 +167,10 @@ void run(RunArguments& arguments) {
     events.emplace(arguments.tensorboard, study.head.id, study.run);
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
   }
+  if (options.output == ProgressOutput::text)
+    options.after_round = [](const StudyResults& results, int64_t rounds, const std::string& next) {
+      write_note(fmt::format("headroom: after round {}: {}; {}", rounds, tally(judge(results)), next));
+    };
   std::optional<LearningWatch> learning;
   if (!arguments.is_quiet) {
     learning.emplace(study, arguments.out);

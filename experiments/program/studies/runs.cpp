@@ -30,17 +30,22 @@ namespace {
 constexpr const char* what_a_run_is = "STUDY or STUDY/PROFILE under --out, a run's folder, or its store";
 
 struct RunsArguments {
-  std::string run, other, out = "runs", metric, text;
+  std::string run, out = "runs", metric, text;
   std::vector<std::string> runs, tags;
   std::optional<int64_t> removed;
   bool is_json = false, removes = false, is_sure = false;
 };
 
 void compare(const RunsArguments& arguments) {
-  const Comparison comparison =
-      compare_runs(find_run(arguments.run, arguments.out), find_run(arguments.other, arguments.out), arguments.metric);
-  if (arguments.is_json) print_json(comparison_json(comparison));
-  else write_output(clean(comparison_text(comparison, output_columns())));
+  std::vector<StoredRun> runs{find_run(arguments.run, arguments.out)};
+  for (const std::string& other : arguments.runs) runs.push_back(find_run(other, arguments.out));
+  require(runs.size() <= most_compared, "compare: takes {} runs at most, got {}", most_compared, runs.size());
+  const std::vector<Comparison> comparisons = compare_runs(runs, arguments.metric);
+  if (arguments.is_json) return print_json(comparison_json(comparisons));
+  std::string text;
+  for (const Comparison& comparison : comparisons)
+    text += (text.empty() ? "" : "\n\n") + comparison_text(comparison, output_columns());
+  write_output(clean(text));
 }
 
 void tag_run(const RunsArguments& arguments) {
@@ -117,9 +122,9 @@ void add_runs_commands(Command app) {
     command.action([a, run] { run(*a); });
     return command;
   };
-  const Command comparing = add("compare", "set two runs side by side: settings that differ, metrics, B / A", compare);
+  const Command comparing = add("compare", "set runs against the first: where they differ and by how much", compare);
   comparing.option("A", a->run, what_a_run_is).required();
-  comparing.option("B", a->other, "the other run").required();
+  comparing.option("B", a->runs, "one or several other runs").required();
   comparing.option("--metric", a->metric, "test metric to compare (default: those of the reports)");
   comparing.flag("--json", a->is_json, "one JSON object");
   const Command tag = add("tag", "give a run tags, or print them; kept in its store", tag_run);

@@ -62,13 +62,17 @@ RunStatus read_status(const StoredRun& run) {
   return {run, read_run_state(store), store.leases()};
 }
 
-std::string lease_line(const Lease& lease) {
+size_t digits_in(int64_t number) { return fmt::formatted_size("{}", number); }
+
+/// Its numbers are as wide as they get, and labels as the widest, so that a line that is watched keeps still.
+std::string lease_line(const Lease& lease, size_t label_width) {
   const double silence = std::max(0.0, wall_clock() - lease.heartbeat);
+  const std::string loss = std::isfinite(lease.loss) ? fmt::format("{:.4g}", lease.loss) : "–";
   return fmt::format(
-      "  {}{}{}   process {}, {}\n", lease.label,
-      lease.steps > 0 ? fmt::format("   step {}/{}", lease.step, lease.steps) : "",
-      std::isfinite(lease.loss) ? fmt::format("   loss {:.4g}", lease.loss) : "", lease.owner.pid,
-      is_alive(lease) ? fmt::format("seen {:.0f} s ago", silence) : "gone: the next run goes on from here");
+      "  {}{}   step {:>{}}/{}   loss {}{}   process {}, {}\n", lease.label,
+      std::string(label_width - display_width(lease.label), ' '), lease.step, digits_in(lease.steps), lease.steps, loss,
+      std::string(9 - std::min<size_t>(display_width(loss), 9), ' '), lease.owner.pid,
+      is_alive(lease) ? fmt::format("seen {:>2.0f} s ago", silence) : "gone: the next run goes on from here");
 }
 
 /// Processes that train now, by host; "" for a lease whose owner is not known.
@@ -81,12 +85,21 @@ std::map<std::string, int64_t> workers_by_host(const RunStatus& status) {
   return workers;
 }
 
+std::string round_text(const RunState& s) {
+  if (s.most_rounds > 1) return fmt::format(", round {} of at most {}", s.round, s.most_rounds);
+  return s.round > 1 ? fmt::format(", round {}", s.round) : "";
+}
+
 std::string counts_text(const RunState& s) {
-  return fmt::format("{} of {} trials finished, {} failed, {} running, {} to do{}", s.finished, s.planned(), s.failed,
-                     s.running, s.to_do(), s.round == 1 ? "" : fmt::format(", round {}", s.round));
+  const size_t width = digits_in(s.planned());  // of all: what is watched keeps still
+  return fmt::format("{:>{}} of {} trials finished, {:>{}} failed, {:>{}} running, {:>{}} to do{}", s.finished, width,
+                     s.planned(), s.failed, width, s.running, width, s.to_do(), width, round_text(s));
 }
 
 std::string left_text(const RunState& s) {
+  if (s.seconds_left && s.most_trials > s.planned())
+    return fmt::format("about {} left in this round, {} if all rounds are needed", seconds_text(*s.seconds_left),
+                       seconds_text(*s.most_seconds_left));
   if (s.seconds_left) return fmt::format("about {} left", seconds_text(*s.seconds_left));
   if (s.is_complete()) return "complete";
   return s.running > 0 ? "time left not known yet" : "nobody is training it";
@@ -113,7 +126,9 @@ std::string status_details(const RunStatus& status) {
     for (const auto& [host, count] : workers) hosts.push_back(fmt::format("{} on {}", count, clean(host)));
     text += fmt::format("  workers: {}\n", fmt::join(hosts, ", "));
   }
-  for (const Lease& lease : status.leases) text += lease_line(lease);
+  size_t width = 0;
+  for (const Lease& lease : status.leases) width = std::max(width, display_width(lease.label));
+  for (const Lease& lease : status.leases) text += lease_line(lease, width);
   return text;
 }
 
@@ -137,11 +152,14 @@ nlohmann::json status_json(const RunStatus& status) {
                          {"running", s.running},
                          {"remaining", s.to_do()},
                          {"round", s.round},
+                         {"most_rounds", s.most_rounds},
+                         {"most_trials", s.most_trials},
                          {"tags", s.tags},
                          {"notes", notes},
                          {"leases", leases},
                          {"workers", workers_by_host(status)}};
   if (s.seconds_left) json["seconds_left"] = *s.seconds_left;
+  if (s.most_seconds_left) json["most_seconds_left"] = *s.most_seconds_left;
   return json;
 }
 
@@ -199,11 +217,13 @@ struct Look {
   bool is_anyone_training = false, is_all_complete = true;
 };
 
-Look look_at(const std::vector<StoredRun>& runs) {
+/// `lines`: of each run, as keep_lines() has them.
+Look look_at(const std::vector<StoredRun>& runs, std::map<std::string, std::vector<std::string>>& lines) {
   Look look;
   for (const StoredRun& run : runs) {
     try {
-      const RunStatus status = read_status(run);
+      RunStatus status = read_status(run);
+      keep_lines(status.leases, lines[run.name()]);
       const RunState& state = status.state;
       look.lines[run.name()] = status_line(status);
       // In two lines, the time left in the first: a narrow terminal cuts the end of a line.
@@ -236,10 +256,11 @@ void watch_status(const StatusArguments& arguments) {
   const bool is_terminal = isatty(STDOUT_FILENO) != 0;
   Screen screen;
   std::map<std::string, std::string> printed;
+  std::map<std::string, std::vector<std::string>> lines;
   auto last_training = WatchClock::now();
   bool has_seen_training = false;
   while (true) {
-    const Look look = look_at(runs_of(arguments));
+    const Look look = look_at(runs_of(arguments), lines);
     if (is_terminal) screen.show(look.text);
     for (const auto& [name, line] : look.lines)
       if (!is_terminal && printed[name] != line) write_output((printed[name] = line) + "\n");

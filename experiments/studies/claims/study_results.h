@@ -14,6 +14,7 @@ struct StudyResults {
   std::string id, title, paper;
   std::string question;                 ///< that the study asks; "" for none
   StudyAnswer answer;                   ///< the author's, which the verdicts may bear out or not
+  std::string given, out;               ///< the study's file or id and the folder of runs, as the command line has them
   std::string guide;                    ///< heading of the guide's section that shows all its claims; "" for none
   std::string profile;                  ///< with what settings change: "quick+train.steps=10"
   std::vector<std::string> overrides;   ///< those settings as given, "train.steps=10"; none in most reports

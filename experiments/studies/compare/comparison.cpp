@@ -7,12 +7,15 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/case.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/claims/estimate.h"
+#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/toml/document.h"
@@ -21,6 +24,9 @@ namespace headroom::experiments {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// "A", "B", …
+std::string side_name(size_t place) { return std::string(1, static_cast<char>('A' + place)); }
 
 /// What a store holds of its plan, as curve() needs it.
 struct Loaded {
@@ -58,6 +64,18 @@ std::vector<ClaimConfig> claims_on_differences(const Value& config) {
   return claims;
 }
 
+/// [report] as far as this program knows the study's keys; else what the figure measures.
+ReportConfig report_of(const std::string& text, const StoredRun& run, const Value& config) {
+  try {
+    return stored_study(text, run.profile).head.report;
+  } catch (const Error&) {
+    ReportConfig report;
+    report.x_key = report.x_label = text_at(config, {"report", "x", "key"});
+    report.y_metric = report.y_label = text_at(config, {"report", "y", "metric"});
+    return report;
+  }
+}
+
 Loaded load(const StoredRun& run) {
   Loaded loaded;
   loaded.side.run = run;
@@ -69,7 +87,7 @@ Loaded load(const StoredRun& run) {
   StudyResults& results = loaded.results;
   results.id = run.study;
   results.profile = run.profile;
-  results.report.y_metric = text_at(config, {"report", "y", "metric"});
+  results.report = report_of(facts["config"], run, config);
   results.claims = claims_on_differences(config);
   std::unordered_map<std::string, std::vector<PlanEntry>> places;
   for (PlanEntry& entry : store.plan()) {
@@ -98,6 +116,24 @@ ComparedSide side_of(const Point& point, MeanKind kind) {
   return {static_cast<int>(point.values.size()), middle.mean, middle.standard_error};
 }
 
+/// The interval of a change between seeds that are not the same in both (Welch); none where a side has one seed.
+void add_unpaired(const Point& a, const Point& b, bool on_logs, ComparedMetric& metric) {
+  double change = 0, variance = 0, noise = 0;  // noise: Σ variance² / its degrees of freedom
+  for (const auto& [sign, point] : {std::pair{1, &b}, {-1, &a}}) {
+    std::vector<double> values;
+    for (const auto& [seed, value] : point->values) values.push_back(on_logs ? std::log(value) : value);
+    const double own = std::pow(standard_error(values), 2);
+    change += sign * mean(values);
+    variance += own;
+    noise += own * own / static_cast<double>(values.size() - 1);
+  }
+  if (!(variance > 0) || !std::isfinite(change)) return;
+  const double reach = std::sqrt(variance) * t_reach(variance * variance / noise, 0.05);
+  metric.low = on_logs ? std::exp(change - reach) : change - reach;
+  metric.high = on_logs ? std::exp(change + reach) : change + reach;
+  metric.method = on_logs ? "Welch on logs" : "Welch";
+}
+
 /// `kind`: of both curves' means.
 ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, MeanKind kind) {
   const bool on_logs = kind == MeanKind::geometric;
@@ -111,6 +147,7 @@ ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, Mean
                         .pairs = static_cast<int>(sample.seeds.size())};
   if (metric.pairs == 0) {
     metric.change = on_logs ? metric.b.mean / metric.a.mean : metric.b.mean - metric.a.mean;
+    add_unpaired(a, b, on_logs, metric);
     return metric;
   }
   ConfidenceInterval change = interval_of("change", estimate(sample), 0.95);
@@ -122,11 +159,13 @@ ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, Mean
   return metric;
 }
 
+using SeriesPairs = std::vector<std::pair<std::string, std::string>>;
+
 /// The series to compare with each other: of the same name, or the only ones of two runs.
-std::vector<std::pair<std::string, std::string>> series_pairs(const StudyResults& a, const StudyResults& b) {
+SeriesPairs series_pairs(const StudyResults& a, const StudyResults& b) {
   const auto of_a = series_names(a), of_b = series_names(b);
   if (of_a.size() == 1 && of_b.size() == 1) return {{of_a[0], of_b[0]}};
-  std::vector<std::pair<std::string, std::string>> pairs;
+  SeriesPairs pairs;
   for (const std::string& name : of_a)
     if (std::find(of_b.begin(), of_b.end(), name) != of_b.end()) pairs.emplace_back(name, name);
   return pairs;
@@ -154,6 +193,32 @@ StudyResults judged_by(const Loaded& loaded, const std::string& metric) {
   StudyResults results = loaded.results;
   if (!loaded.metrics.count(results.report.y_metric)) results.report.y_metric = metric;
   return results;
+}
+
+/// All runs as one study, whose series are the first one's, each followed by those that are compared with it.
+StudyResults overlaid(const std::vector<StudyResults>& runs, const std::vector<SeriesPairs>& pairs) {
+  StudyResults all;
+  all.title = "The runs compared";
+  all.report = runs[0].report;
+  all.report.lines.clear();
+  all.claims = runs[0].claims;
+  const std::vector<std::string> names = series_names(runs[0]);
+  const auto add = [&](size_t run, const std::string& series) {
+    const std::string side = side_name(run), name = names.size() == 1 ? side : fmt::format("{}, {}", side, series);
+    all.series.push_back(name);
+    for (const TrialRecord& trial : runs[run].trials)
+      if (trial.series == series) all.trials.emplace_back(trial).series = name;
+  };
+  for (const std::string& name : names) {
+    bool has_other = false;
+    for (size_t run = 1; run < runs.size(); ++run)
+      for (const auto& [own, other] : pairs[run - 1]) {
+        if (own != name) continue;
+        if (!std::exchange(has_other, true)) add(0, name);
+        add(run, other);
+      }
+  }
+  return all;
 }
 
 using Settings = std::map<std::string, std::set<std::string>>;  ///< key → the values that trials have, as text
@@ -195,28 +260,44 @@ std::string values_text(const std::set<std::string>& values) {
                      list.size());
 }
 
-/// The keys of the trials' configs whose values are not the same in two runs, then the versions of the program and the
-/// data files, in the order of the alphabet. What a sweep varies alike in both is no difference.
-std::vector<SettingDifference> settings_that_differ(const std::vector<TrialRecord>& a,
-                                                    const std::vector<TrialRecord>& b) {
+/// The keys of the trials' configs, then the versions of the program and the data files, in the order of the alphabet:
+/// whether their values differ in two runs decides where they go. What a sweep varies alike in both is no difference.
+void add_settings(const std::vector<TrialRecord>& a, const std::vector<TrialRecord>& b, Comparison& comparison) {
   Settings of_a = settings_of(a), of_b = settings_of(b);
   std::set<std::string> keys;
   for (const Settings* settings : {&of_a, &of_b})
     for (const auto& [key, values] : *settings) keys.insert(key);
-  std::erase_if(keys, [&](const std::string& key) { return of_a[key] == of_b[key]; });
-  std::vector<SettingDifference> differences;
   for (const bool is_in_brackets : {false, true})  // those are not of the config
     for (const std::string& key : keys)
       if (key.starts_with("(") == is_in_brackets)
-        differences.push_back({key, values_text(of_a[key]), values_text(of_b[key])});
-  return differences;
+        (of_a[key] == of_b[key] ? comparison.same : comparison.settings)
+            .push_back({key, values_text(of_a[key]), values_text(of_b[key])});
 }
 
-}  // namespace
+/// The metric of all runs over the x of the first.
+std::optional<Figure> overlay(const std::vector<Loaded>& runs, const std::string& metric) {
+  std::vector<StudyResults> results;
+  std::vector<SeriesPairs> pairs;
+  for (const Loaded& run : runs) {
+    results.push_back(judged_by(run, metric));
+    if (&run != &runs[0])
+      pairs.push_back(run.metrics.contains(metric) && run.side.x_key == runs[0].side.x_key
+                          ? series_pairs(results[0], results.back())
+                          : SeriesPairs{});
+  }
+  const StudyResults all = overlaid(results, pairs);
+  if (all.trials.empty()) return std::nullopt;
+  const bool is_its_own = metric == all.report.y_metric;
+  const Measure measure{metric, is_its_own ? all.report.y_label : metric,
+                        is_its_own ? all.report.y_scale : Scale::linear};
+  return comparison_figure(all, {measure, {}}, series_groups(all)[0]);
+}
 
-Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const std::string& wanted) {
-  const Loaded a = load(run_a), b = load(run_b);
-  Comparison comparison{a.side, b.side, settings_that_differ(a.results.trials, b.results.trials), {}, {}};
+Comparison compared(const Loaded& a, const Loaded& b, const std::string& wanted) {
+  Comparison comparison;
+  comparison.a = a.side;
+  comparison.b = b.side;
+  add_settings(a.results.trials, b.results.trials, comparison);
   for (const Loaded* run : {&a, &b})
     if (run->side.finished == 0)
       comparison.remarks.push_back(fmt::format("{} has no finished trial yet", run->side.run.name()));
@@ -243,9 +324,25 @@ Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const st
     }
   }
   if (alone > 0)
-    comparison.remarks.push_back(fmt::format("{} of A {} no finished trial in B at the same x", counted(alone, "place"),
-                                             alone == 1 ? "has" : "have"));
+    comparison.remarks.push_back(fmt::format("{} of A {} no finished trial in {} at the same x",
+                                             counted(alone, "place"), alone == 1 ? "has" : "have", b.side.name));
   return comparison;
+}
+
+}  // namespace
+
+std::vector<Comparison> compare_runs(const std::vector<StoredRun>& runs, const std::string& wanted) {
+  std::vector<Loaded> loaded;
+  for (const StoredRun& run : runs) {
+    loaded.push_back(load(run));
+    loaded.back().side.name = side_name(loaded.size() - 1);
+  }
+  std::vector<Comparison> comparisons;
+  for (size_t i = 1; i < loaded.size(); ++i) comparisons.push_back(compared(loaded[0], loaded[i], wanted));
+  for (Comparison& comparison : comparisons)
+    if (!comparisons[0].figure && !comparison.metrics.empty())
+      comparisons[0].figure = overlay(loaded, comparison.metrics[0].metric);
+  return comparisons;
 }
 
 }  // namespace headroom::experiments

@@ -78,9 +78,11 @@ fs::path study_file(const std::string& name) {
   if (!found.empty()) return found[0];
   std::set<std::string> ids;
   for (const ShippedStudy& study : shipped_studies()) ids.insert(study.id);
-  const std::string near = nearest_path(name, ids);
-  fail("{}: is neither a study file nor the id of a study here{}; headroom list shows the studies", excerpt(name),
-       near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
+  std::string near = nearest_path(name, ids);
+  if (const auto begins = ids.lower_bound(name); near.empty() && begins != ids.end() && begins->starts_with(name))
+    near = *begins;
+  fail("{}: is neither a study file nor the id of a study here; {}", excerpt(name),
+       near.empty() ? "headroom list shows those that there are" : fmt::format("did you mean {}?", near));
 }
 
 std::vector<ShippedStudy> shipped_studies() {

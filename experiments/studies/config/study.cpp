@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "engine/excerpt.h"
 #include "experiments/studies/config/metrics.h"
@@ -210,10 +211,10 @@ std::string substance(PlannedStudy planned) {
   return text + to_toml(planned.root);
 }
 
-/// Every profile of a file. `settings` are for the chosen one, whose name becomes that of its study.
-std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
-                                 const std::vector<std::string>& settings) {
-  Value document = read_toml(file);
+/// Every profile of a file, which names it in messages. `settings` are for the chosen one, whose name becomes that of
+/// its study; paths are relative to `folder`.
+std::vector<Study> bind_profiles(Value document, const std::string& file, const std::string& folder,
+                                 std::string& chosen, const std::vector<std::string>& settings) {
   flatten_sweeps(document);
   Complaints problems;
   if (chosen == own_profile && profile_name(document, base_profile) == own_profile) chosen = base_profile;
@@ -226,7 +227,6 @@ std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
   }
   std::vector<Value> parsed;
   for (const std::string& setting : settings) parsed.push_back(parse_setting(setting));
-  const std::string folder = std::filesystem::absolute(file).parent_path().string();
 
   for (const Key& key : study_schema()) problems.know(key.path, key.condition);
   std::vector<PlannedStudy> planned;
@@ -258,17 +258,36 @@ std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
   return studies;
 }
 
+std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
+                                 const std::vector<std::string>& settings) {
+  Value document = read_toml(file);  // first: it says what is wrong with a name
+  return bind_profiles(std::move(document), file, std::filesystem::absolute(file).parent_path().string(), chosen,
+                       settings);
+}
+
 }  // namespace
 
 Study load_study(const std::string& file, const std::string& profile, const std::vector<std::string>& settings) {
   std::string chosen = profile;
   std::vector<Study> studies = bind_profiles(study_file(file), chosen, settings);
+  for (Study& study : studies) study.given = file;
   return *std::find_if(studies.begin(), studies.end(), [&](const Study& study) { return study.profile == chosen; });
 }
 
 std::vector<Study> load_profiles(const std::string& file) {
   std::string chosen = base_profile;
-  return bind_profiles(study_file(file), chosen, {});
+  std::vector<Study> studies = bind_profiles(study_file(file), chosen, {});
+  for (Study& study : studies) study.given = file;
+  return studies;
+}
+
+Study stored_study(const std::string& resolved, const std::string& run) {
+  std::string chosen = base_profile;
+  std::vector<Study> studies = bind_profiles(parse_toml(resolved, run, false), run, ".", chosen, {});
+  Study study = std::move(studies.front());
+  study.profile = run.substr(0, run.find('+'));
+  study.run = run;
+  return study;
 }
 
 std::vector<const PlannedTrial*> distinct_trials(const Study& study) {

@@ -10,6 +10,7 @@ namespace headroom::experiments {
 
 /// One study file under one profile: what to train, and what to make of it.
 struct Study {
+  std::string given;                 ///< the file or id that it was loaded by; "" of a stored one
   std::string profile;               ///< of the file
   std::string run;                   ///< the name of its runs: run_name() of the profile and head.overrides
   StudyInfo head;                    ///< with every series' overlay in head.report
@@ -33,6 +34,10 @@ inline constexpr const char* own_profile = "own";
 /// that is wrong, Error when the file cannot be read, is not TOML, or has no such profile.
 Study load_study(const std::string& file, const std::string& profile = base_profile,
                  const std::vector<std::string>& settings = {});
+
+/// The study of a run, from the configuration that its store keeps (Study::resolved); `run` is its folder's name.
+/// Throws ConfigError where this program does not know all of its keys.
+Study stored_study(const std::string& resolved, const std::string& run);
 
 /// The trials of a study, each id once, in the order of the plan.
 std::vector<const PlannedTrial*> distinct_trials(const Study& study);

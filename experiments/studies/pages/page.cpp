@@ -156,9 +156,11 @@ std::string trained(const StudyResults& r) {
   return last > 0 ? fmt::format("{:%Y-%m-%d %H:%M} UTC to {:%Y-%m-%d %H:%M} UTC", date(first), date(last)) : "";
 }
 
-/// The command that gives these results again.
+/// The command that gives these results again, where this report was asked for.
 std::string command_of(const StudyResults& r) {
-  std::string out = fmt::format("headroom run {} --profile {}", r.id, r.profile.substr(0, r.profile.find('+')));
+  std::string out = fmt::format("headroom run {} --profile {}", shell_word(r.given.empty() ? r.id : r.given),
+                                r.profile.substr(0, r.profile.find('+')));
+  if (!r.out.empty() && r.out != "runs") out += " --out " + shell_word(r.out);
   for (const std::string& setting : r.overrides) out += " --set " + shell_word(setting);
   return out;
 }

@@ -193,7 +193,8 @@ double attention_workspace(const models::TransformerConfig& model, int64_t batch
                                               .causal = model.causal,
                                               .has_slopes = !models::scheme_of(model).has_plain_scores(),
                                               .has_dropout = model.dropout > 0};
-      if (!engine::cuda::sdpa_rule_against(problem, newest, capability).empty()) continue;
+      if (!engine::cuda::sdpa_rule_against(problem, engine::cuda::SdpaPass::backward, newest, capability).empty())
+        continue;
       most = std::max(most, engine::cuda::sdpa_workspace(batch, group.heads, length, length));
     }
   });

@@ -16,13 +16,15 @@ namespace {
 
 constexpr double redraw_seconds = 0.1, log_seconds = 5, event_seconds = 1;
 constexpr int widest_log_line = 0;  // no bar, nothing cut
-constexpr int most_cells = 28, fewest_cells = 4, wanted_cells = 8;
+constexpr int most_cells = 28, fewest_cells = 4, wanted_cells = 6;
 
 void emit(const nlohmann::json& event) {
   const std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fprintf(stdout, "%s\n", line.c_str());
   std::fflush(stdout);
 }
+
+size_t digits_of(int64_t number) { return fmt::formatted_size("{}", number); }
 
 /// A bar in eighths of a character.
 std::string bar(double fraction, int cells) {
@@ -47,15 +49,16 @@ std::string clock_text(double seconds) {
 std::string progress_text(const ProgressText& at, int columns) {
   constexpr int gap = 3;
   const std::string between(gap, ' ');
-  std::string first = at.left ? clock_text(*at.left) + " left" + between : "";
-  first += fmt::format("{}/{}", at.done, at.total);
+  // Numbers have a width that does not change, so that the line keeps still.
+  std::string first = at.left ? fmt::format("{:>5} left", clock_text(*at.left)) + between : "";
+  first += fmt::format("{:>{}}/{}", at.done, digits_of(at.total), at.total);
   std::string always;
-  if (std::isfinite(at.latest.loss)) always += between + fmt::format("loss {:.4g}", at.latest.loss);
-  if (at.gflops) always += between + fmt::format("{:.3g} GFLOP/s", *at.gflops);
+  if (std::isfinite(at.shown.loss)) always += between + fmt::format("loss {:<9}", fmt::format("{:.4g}", at.shown.loss));
+  if (at.gflops) always += between + fmt::format("{:>4} GFLOP/s", fmt::format("{:.3g}", *at.gflops));
   std::vector<std::string> optional;
-  if (!at.latest.label.empty()) {
-    optional.push_back(fmt::format("step {}/{}", at.latest.step, at.latest.steps));
-    optional.push_back(at.latest.label);
+  if (!at.shown.label.empty()) {
+    optional.push_back(fmt::format("step {:>{}}/{}", at.shown.step, digits_of(at.shown.steps), at.shown.steps));
+    optional.push_back(at.shown.label);
   }
   if (at.left) optional.push_back(clock_text(at.so_far) + " so far");
   int room = columns - static_cast<int>(display_width(first + always));
@@ -98,6 +101,8 @@ void Progress::update(int worker, const TrialStep& step) {
   if (w.now.trial != step.trial) w.from = step.step;
   w.now = step;
   latest_ = index;
+  // One trial until it ends: two that took turns could not be read.
+  if (shown_ >= workers_.size() || workers_[shown_].now.trial.empty()) shown_ = index;
   draw(false);
 }
 
@@ -170,7 +175,7 @@ ProgressText Progress::state() const {
   at.done = done_;
   at.total = scope_.total;
   at.so_far = std::chrono::duration<double>(Clock::now() - begin_).count();
-  if (latest_ < workers_.size()) at.latest = workers_[latest_].now;
+  if (shown_ < workers_.size()) at.shown = workers_[shown_].now;
   if (trained > 0 && at.so_far > 0) {
     at.gflops = trained / at.so_far / 1e9;
     at.left = at.so_far * std::max(scope_.cost - reached, 0.0) / trained;

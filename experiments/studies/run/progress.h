@@ -26,7 +26,7 @@ struct ProgressText {
   std::optional<double> left;    ///< seconds; none before anything was trained
   double so_far = 0;             ///< seconds
   std::optional<double> gflops;  ///< per second of the whole run
-  TrialStep latest;
+  TrialStep shown;               ///< a trial that is being trained
 };
 
 /// One line of at most `columns` characters: the time left first, then trials, loss and GFLOP/s, which nothing
@@ -88,7 +88,7 @@ class Progress {
   double trained_ = 0;  ///< cost of what was trained by this process in them
   bool drawn_ = false;
   std::vector<Worker> workers_;
-  size_t latest_ = 0;
+  size_t latest_ = 0, shown_ = 0;  ///< workers: of the next event, of the line
   Clock::time_point begin_ = Clock::now(), last_ = begin_;
 };
 

@@ -175,16 +175,15 @@ bool has_ended(const Study& study, const Records& records) {
                      [&](const PlannedTrial& trial) { return records.contains(trial.id); });
 }
 
-/// What the rounds so far have come to, of which all trials are stored.
-StudyResults results_of(const Rounds& rounds, const Records& records) {
+}  // namespace
+
+StudyResults round_results(const Rounds& rounds, const Records& records) {
   StudyResults results = planned_results(rounds.study);
   results.level = rounds.level;
   for (const PlannedTrial& planned : rounds.study.trials)
     results.trials.push_back(in_place(records.at(planned.id), planned));
   return results;
 }
-
-}  // namespace
 
 Rounds plan_rounds(const Study& study, const Records& records) {
   Rounds rounds{.study = study, .notes = {}};
@@ -198,7 +197,7 @@ Rounds plan_rounds(const Study& study, const Records& records) {
   rounds.level = shares[0];
   if (study.later.empty()) return rounds;
   while (has_ended(rounds.study, records)) {
-    const StudyResults results = results_of(rounds, records);
+    const StudyResults results = round_results(rounds, records);
     if (look == 0 && widen_grids(rounds, results)) continue;
     if (look + 1 == seeds.size()) break;
     const std::set<std::string> undecided = undecided_series(results);
@@ -220,6 +219,14 @@ std::vector<const PlannedTrial*> largest_plan(const Study& study) {
     if (is_one_of_its_seed && ids.insert(trial.id).second) most.push_back(&trial);
   }
   return most;
+}
+
+int64_t most_rounds(const Study& study) {
+  size_t wider = 0;  // a round widens each grid by one value at each end
+  for (const auto& [at, grid] : grids_of(study))
+    for (const auto& [key, values] : grid.untried) wider = std::max(wider, values.size());
+  const auto further = study.seed_rule ? looks(study.seed_rule->first, study.seed_rule->at_most).size() - 1 : 0;
+  return 1 + static_cast<int64_t>(wider + further);
 }
 
 }  // namespace headroom::experiments

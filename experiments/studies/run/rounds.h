@@ -32,7 +32,13 @@ struct Rounds {
 /// judge() do.
 Rounds plan_rounds(const Study& study, const Records& records);
 
+/// What rounds have come to of which every trial is among `records`.
+StudyResults round_results(const Rounds& rounds, const Records& records);
+
 /// The most that a study may come to train: every value of every grid, and all seeds at one choice for each x.
 std::vector<const PlannedTrial*> largest_plan(const Study& study);
+
+/// How many rounds that may take.
+int64_t most_rounds(const Study& study);
 
 }  // namespace headroom::experiments

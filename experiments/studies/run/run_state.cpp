@@ -97,8 +97,10 @@ RunState read_run_state(const RunStore& store) {
   RunState state;
   RunFacts known = store.facts();
   state.title = known.facts["title"];
-  // Stores of earlier versions have no round.
-  state.round = std::max<int64_t>(1, std::strtoll(known.facts["round"].c_str(), nullptr, 10));
+  // Stores of earlier versions have no round, or not how many there may be.
+  const auto number = [&](const char* fact) { return std::strtoll(known.facts[fact].c_str(), nullptr, 10); };
+  state.round = std::max<int64_t>(1, number("round"));
+  state.most_rounds = number("most_rounds");
   state.tags = std::move(known.tags);
   state.notes = std::move(known.notes);
   // Leases before outcomes: a trial that ends in between is then seen as finished, never as neither.
@@ -139,8 +141,31 @@ RunState read_run_state(const RunStore& store) {
     state.failed += trial.phase == TrialPhase::failed;
     state.running += trial.phase == TrialPhase::running;
   }
+  state.most_trials = std::max<int64_t>(state.planned(), number("most_trials"));
   state.seconds_left = estimate_left(state, points);
+  if (state.seconds_left) {
+    const double at_once = static_cast<double>(state.running);
+    double seconds = *state.seconds_left * at_once;  // of the planned trials, one after the other
+    for (const TrialState& trial : state.trials) seconds += trial.seconds;
+    state.most_seconds_left = *state.seconds_left + static_cast<double>(state.most_trials - state.planned()) * seconds /
+                                                        static_cast<double>(state.planned()) / at_once;
+  }
   return state;
+}
+
+void keep_lines(std::vector<Lease>& leases, std::vector<std::string>& lines) {
+  const auto lease_of = [&](const std::string& trial) {
+    return std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.trial == trial; });
+  };
+  for (const Lease& lease : leases) {
+    if (std::count(lines.begin(), lines.end(), lease.trial) > 0) continue;
+    const auto free = std::find_if(lines.begin(), lines.end(),
+                                   [&](const std::string& trial) { return lease_of(trial) == leases.end(); });
+    *(free == lines.end() ? lines.insert(free, "") : free) = lease.trial;
+  }
+  std::erase_if(lines, [&](const std::string& trial) { return lease_of(trial) == leases.end(); });
+  const auto line_of = [&](const Lease& lease) { return std::find(lines.begin(), lines.end(), lease.trial); };
+  std::sort(leases.begin(), leases.end(), [&](const Lease& a, const Lease& b) { return line_of(a) < line_of(b); });
 }
 
 }  // namespace headroom::experiments

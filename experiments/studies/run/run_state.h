@@ -34,12 +34,14 @@ struct TrialState {
 /// What a store says of its latest run.
 struct RunState {
   std::string title;
-  int64_t round = 1;
-  std::vector<TrialState> trials;  ///< each once, in the order of the plan
+  int64_t round = 1, most_rounds = 0;  ///< the present one; how many there may be, 0 where a store does not say
+  std::vector<TrialState> trials;      ///< each once, in the order of the plan
   int64_t finished = 0, failed = 0, running = 0;
+  int64_t most_trials = 0;  ///< that all rounds may come to
   /// Estimated seconds until this round's trials have ended: those to do as long as finished ones of the same place in
   /// the figure, as many at once as now. None where nothing can be said, or nobody trains.
   std::optional<double> seconds_left;
+  std::optional<double> most_seconds_left;  ///< the same of all rounds, if they train all that they may
   std::vector<std::string> tags;
   std::vector<Note> notes;
 
@@ -51,5 +53,9 @@ struct RunState {
 
 /// Reads it in one go, without the trials' scores and curves. Throws Error as RunStore's functions do.
 RunState read_run_state(const RunStore& store);
+
+/// Gives every lease the line that it had, and a new one that of a trial that has ended, so that what is watched keeps
+/// still. `lines`: trials, as they were shown last.
+void keep_lines(std::vector<Lease>& leases, std::vector<std::string>& lines);
 
 }  // namespace headroom::experiments

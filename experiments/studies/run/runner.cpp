@@ -249,7 +249,8 @@ class Sweeper {
   std::exception_ptr error_;
 };
 
-void keep_plan(const Rounds& rounds, RunStore& store) {
+/// `whole`: with all that further rounds may add.
+void keep_plan(const Rounds& rounds, const Study& whole, RunStore& store) {
   const Study& study = rounds.study;
   const std::vector<PlanEntry> plan(study.trials.begin(), study.trials.end());
   store.set_plan({{"id", study.head.id},
@@ -257,7 +258,9 @@ void keep_plan(const Rounds& rounds, RunStore& store) {
                   {"profile", study.run},
                   {"overrides", fmt::format("{}", fmt::join(study.head.overrides, "\n"))},
                   {"config", study.resolved},
-                  {"round", fmt::format("{}", rounds.round)}},
+                  {"round", fmt::format("{}", rounds.round)},
+                  {"most_rounds", fmt::format("{}", most_rounds(whole))},
+                  {"most_trials", fmt::format("{}", largest_plan(whole).size())}},
                  plan);
 }
 
@@ -348,19 +351,25 @@ bool run_trials(const Study& written, const RunOptions& options) {
   find_known_heads(study, store);
   copy_finished(study, options.out, store);
   std::set<std::string> done = left_out.trials;
+  std::optional<Rounds> before;
   while (true) {
-    const Rounds rounds = plan_rounds(study, records_of(study, store));
-    keep_plan(rounds, store);
+    const Records records = records_of(study, store);
+    const Rounds rounds = plan_rounds(study, records);
+    if (before && rounds.round > before->round && options.after_round)
+      options.after_round(round_results(*before, records), before->round, rounds.notes.back());
+    keep_plan(rounds, study, store);
     if (!Sweeper(rounds.study, done, left_out, options, store, pool).run()) return false;
-    const size_t before = done.size();
+    const size_t known = done.size();
     for (const PlannedTrial& trial : rounds.study.trials) done.insert(trial.id);
-    if (study.later.empty() || done.size() == before) return true;
+    if (study.later.empty() || done.size() == known) return true;
+    before = rounds;
   }
 }
 
 StudyResults planned_results(const Study& study) {
   StudyResults results;
   results.id = study.head.id;
+  results.given = study.given;
   results.title = study.head.title;
   results.question = study.head.question;
   results.answer = study.head.answer;
@@ -390,6 +399,7 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
   find_known_heads(study, store);
   const Rounds rounds = plan_rounds(study, records_of(study, store));
   StudyResults results = planned_results(rounds.study);
+  results.out = out.string();
   results.level = rounds.level;
   results.rounds = rounds.notes;
   const std::vector<PlannedTrial>& plan = rounds.study.trials;

@@ -34,7 +34,9 @@ struct RunOptions {
   ProgressOutput output = ProgressOutput::text;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
   bool is_shared = false;                   ///< the study's folder is one that several hosts share (share_run())
-  WatchTrial watch{};                       ///< makes a watcher for each trial that this process trains
+  /// Is told, before a further round begins, what those so far have come to, their number, and what the next one adds.
+  std::function<void(const StudyResults& results, int64_t rounds, const std::string& next)> after_round{};
+  WatchTrial watch{};  ///< makes a watcher for each trial that this process trains
 };
 
 /// OUT/STUDY/PROFILE: the store, and the report's files. Settings that change trials or report have a folder of their

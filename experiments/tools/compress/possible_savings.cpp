@@ -76,9 +76,9 @@ std::string text_of(const PossibleSavings& s) {
       percent_of(s.queries_keys, s.parameters), percent_of(s.values_output, s.parameters));
   if (s.bytes > 0) out += files_text(s);
   return out + fmt::format(
-                   " A token's keys and values take {} in f32, where half the width of all keys leaves {}. A cache of "
+                   " A token's keys and values take {} in f16, where half the width of all keys leaves {}. A cache of "
                    "8 bits (--cache-dtype q8_0) takes {}: change the cache's type first, and the heads after it.",
-                   size(s.cache_f32), size(s.cache_half_keys), size(s.cache_q8_0));
+                   size(s.cache_f32 / 2), size(s.cache_half_keys / 2), size(s.cache_q8_0));
 }
 
 nlohmann::ordered_json json_of(const PossibleSavings& s) {

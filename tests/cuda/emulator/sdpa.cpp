@@ -62,8 +62,8 @@ const std::string& sdpa_status() {
   return status;
 }
 
-std::string sdpa_refusal(const SdpaProblem& problem) {
-  std::string rule = sdpa_rule_against(problem, version, capability());
+std::string sdpa_refusal(const SdpaProblem& problem, SdpaPass pass) {
+  std::string rule = sdpa_rule_against(problem, pass, version, capability());
   if (rule.empty() && emulator::refuses("plans")) throw std::runtime_error("the emulated cuDNN makes no plan");
   return rule;
 }

@@ -114,7 +114,9 @@ TEST_CASE("what cuDNN lacks is left to other kernels", "[cuda]") {
 TEST_CASE(
     "cuDNN is not asked for a gradient that works in much memory, nor by an old version for keys that it would pad") {
   using engine::cuda::sdpa_rule_against;
-  const auto rule = [](int64_t batch, int64_t heads, int64_t length, int64_t version = 91900) {
+  using engine::cuda::SdpaPass;
+  const auto rule = [](int64_t batch, int64_t heads, int64_t length, int64_t version = 91900,
+                       SdpaPass pass = SdpaPass::backward) {
     return sdpa_rule_against({.batch = batch,
                               .queries = length,
                               .keys = length,
@@ -123,7 +125,7 @@ TEST_CASE(
                               .qk_dim = 64,
                               .v_dim = 64,
                               .causal = true},
-                             version, 90);
+                             pass, version, 90);
   };
   CHECK(engine::cuda::sdpa_workspace(8, 12, 1024, 1024) == 201326592);  // GPT-2
   CHECK(engine::cuda::sdpa_workspace(1, 1, 17, 129) == 2 * 64 * 256);
@@ -131,6 +133,10 @@ TEST_CASE(
   CHECK(rule(8, 16, 1024).empty());  // 256 MiB
   CHECK(rule(9, 16, 1024).find("256 MiB") != std::string::npos);
   CHECK(rule(8, 16, 4096).find("256 MiB") != std::string::npos);
+  CHECK(rule(8, 16, 4096, 91900, SdpaPass::forward).empty());
+  // Prompts have a length each.
+  CHECK(rule(1, 2, 1000).find("no multiple of 64") != std::string::npos);
+  CHECK(rule(1, 2, 1024).empty());
   const auto wide = [](DType dtype, int64_t qk_dim, int64_t v_dim) {
     return sdpa_rule_against({.dtype = dtype,
                               .batch = 1,
@@ -140,23 +146,23 @@ TEST_CASE(
                               .kv_heads = 2,
                               .qk_dim = qk_dim,
                               .v_dim = v_dim},
-                             91900, 90);
+                             SdpaPass::forward, 91900, 90);
   };
   CHECK(wide(DType::bf16, 24, 24).find("narrower than 32") != std::string::npos);
   CHECK(wide(DType::bf16, 32, 32).empty());
   CHECK(wide(DType::bf16, 24, 64).empty());
   CHECK(wide(DType::f16, 8, 8).empty());
-  CHECK(rule(1, 2, 1000).empty());
-  CHECK(rule(1, 2, 1000, 91500).find("multiple of 128") != std::string::npos);
-  CHECK(rule(1, 2, 1024, 91500).empty());
-  CHECK(rule(1, 2, 1000, 91501).empty());
+  CHECK(rule(2, 2, 1000).empty());
+  CHECK(rule(2, 2, 1000, 91500).find("multiple of 128") != std::string::npos);
+  CHECK(rule(2, 2, 1024, 91500).empty());
+  CHECK(rule(2, 2, 1000, 91501).empty());
 }
 
 TEST_CASE("attention in bf16 is right whether cuDNN takes it, refuses it or fails at it", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
   const auto half = [](const Tensor& x) { return x.to(DType::bf16).to(cuda); };
   const auto exact = [](const Tensor& x) { return x.to(DType::bf16).to(DType::f64); };
-  const Tensor q = random({1, 40, 2, 64}, 1), k = random({1, 40, 2, 64}, 2), dy = random({1, 40, 2, 64}, 3);
+  const Tensor q = random({2, 40, 2, 64}, 1), k = random({2, 40, 2, 64}, 2), dy = random({2, 40, 2, 64}, 3);
   const AttentionOptions options{.causal = true};
   const auto want = engine::attention(exact(q), exact(k), exact(k), {}, options);
   const auto want_grad = engine::attention_grad(exact(dy), exact(q), exact(k), exact(k), {}, want, options);

@@ -47,7 +47,7 @@ TEST_CASE("attention over packed rows has the bits of attention over their numbe
     int64_t queries, keys, heads, kv_heads, qk_dim, v_dim;
   };
   for (const Sizes& s : {Sizes{1, 700, 6, 2, 64, 32}, Sizes{5, 300, 4, 4, 32, 96}, Sizes{40, 200, 3, 1, 64, 64},
-                         Sizes{7, 7, 2, 2, 32, 32}})
+                         Sizes{7, 7, 2, 2, 32, 32}, Sizes{1, 300, 5, 1, 96, 128}, Sizes{2, 257, 7, 1, 32, 160}})
     for (const BlockFormat format : packed_formats)
       for (const int64_t window : {int64_t{0}, int64_t{33}}) {
         INFO(s.queries << " queries, " << s.keys << " keys, " << traits_of(format).name << ", window " << window);

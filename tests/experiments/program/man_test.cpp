@@ -1,4 +1,6 @@
 // The manual's pages: one for each command, and none that groff or man complains about.
+#include <sstream>
+
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 
@@ -10,6 +12,8 @@ TEST_CASE("there is a page for the program and for each command, with its option
   REQUIRE(pages.wait() == 0);
   const std::string program = read(folder / "pages/headroom.1");
   CHECK(contains(program, ".TP\n\\fBrun\\fR\n"));
+  CHECK(contains(program, ".SH COMMANDS\n.SS Studies\n.TP\n"));
+  CHECK(contains(program, ".SS Tools\n"));
   CHECK_FALSE(contains(program, "completion"));
   const std::string run = read(folder / "pages/headroom-run.1");
   CHECK(contains(run, "\\fB\\-\\-profile\\fR"));
@@ -36,6 +40,19 @@ TEST_CASE("help prints what --help does, with options under headings, as the pag
   CHECK(option.wait() == 0);
   CHECK(whole.out() == option.out());
   CHECK(contains(whole.out(), "headroom help COMMAND"));
+  size_t last = 0;
+  for (const std::string group : {"Studies", "Models", "Planning", "Tools"}) {
+    const size_t at = whole.out().find("\n" + group + ":\n");
+    CAPTURE(group);
+    REQUIRE(at != std::string::npos);
+    CHECK(at > last);
+    last = at;
+  }
+  std::istringstream lines(whole.out().substr(whole.out().find("Usage")));
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+  }
   Program compress(folder.path(), "help compress"), page(folder.path(), "man compress", "", "page-");
   CHECK(compress.wait() == 0);
   CHECK(page.wait() == 0);

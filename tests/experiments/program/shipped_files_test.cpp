@@ -28,10 +28,11 @@ TEST_CASE("a study is named by its file or by its id") {
   CHECK(contains(first_line(folder.path(), "run experiments/small.toml --threads 1"), "small · "));
   CHECK(contains(first_line(folder.path(), "run small --threads 1"), "small · "));
   CHECK(contains(first_line(folder.path(), "run mine --threads 1"), "mine · "));
-  CHECK(
-      first_line(folder.path(), "run smal") ==
-      "headroom: error: smal: is neither a study file nor the id of a study here (did you mean small?); headroom list "
-      "shows the studies");
+  CHECK(first_line(folder.path(), "run smal") ==
+        "headroom: error: smal: is neither a study file nor the id of a study here; did you mean small?");
+  write(folder / "experiments" / "other-one.toml", small_study());
+  CHECK(contains(first_line(folder.path(), "run other"), "did you mean other-one?"));
+  CHECK(contains(first_line(folder.path(), "run none"), "study here; headroom list shows those that there are"));
   std::filesystem::create_directory(folder / "small");  // a folder of that name hides no study
   CHECK(contains(first_line(folder.path(), "run small --threads 1"), "small · "));
 }
@@ -47,7 +48,9 @@ TEST_CASE("an installed program finds its studies beside itself, wherever it was
   const std::filesystem::path elsewhere = folder / "elsewhere";
   std::filesystem::create_directory(elsewhere);
   setenv("HEADROOM_PROGRAM", (folder / "moved/bin/headroom").c_str(), 1);
-  CHECK(contains(first_line(elsewhere, "list"), "moved/share/headroom/experiments/small.toml"));
+  Program list(elsewhere, "list");
+  CHECK(list.wait() == 0);
+  CHECK(contains(list.out(), "moved/share/headroom/experiments/small.toml\n"));
   CHECK(contains(first_line(elsewhere, "run small --threads 1"), "small · "));
   CHECK(contains(first_line(elsewhere, "run experiments/small.toml --threads 1"), "small · "));
   std::filesystem::create_directory(elsewhere / "experiments");  // one's own folder goes first

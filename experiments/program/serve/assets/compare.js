@@ -1,5 +1,6 @@
-// Two runs side by side: what was set differently, and what came of it.
+// Runs against the first: what came of them, and what was set differently.
 import { latest_curves } from "./run.js";
+import { drawn_figure } from "./emerging.js";
 import { make, set_text, run_url, number, ask, show_error } from "./dom.js";
 
 // `words`: how many columns at the left hold words, not numbers.
@@ -13,11 +14,36 @@ function table(caption, heads, rows, words) {
 const estimate = (side) => side === null ? "" : side.error === null ? `${number(side.mean)} (one seed)` : `${number(side.mean)} ± ${number(side.error)}`;
 
 // B / A of geometric means, B - A of arithmetic ones.
-function change(m) {
+function change(m, a, b) {
   const value = m.means === "geometric" ? m.ratio : m.difference;
   if (value === null) return "";
-  const words = `${m.means === "geometric" ? "B / A" : "B - A"} = ${number(value)}`;
+  const words = `${b} ${m.means === "geometric" ? "/" : "-"} ${a} = ${number(value)}`;
   return m.low === null ? words : `${words} (${number(m.low)} to ${number(m.high)})`;
+}
+
+const listed = (names) => `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+
+// Where one run differs from the first: in words, then metrics, then settings.
+function against_first(found) {
+  const [a, b] = found.runs.map((run) => run.name);
+  const metric = (m) => `${m.metric}, ${m.means} means`;
+  const is_one = found.metrics.every((m) => metric(m) === metric(found.metrics[0]));  // then the heading names it
+  const rows = found.metrics.map((m) => [
+    [m.series, m.place].filter((part) => part).join(", ") || "all", ...(is_one ? [] : [metric(m)]), estimate(m.a), estimate(m.b),
+    change(m, a, b),
+    m.pairs > 1 ? `${m.pairs} paired seeds${m.method.startsWith("crossed") ? ", test data" : ""}` : m.pairs === 1 ? "1 paired seed"
+      : m.low !== null ? `${m.a.seeds} and ${m.b.seeds} other seeds` : "no seed in both"]);
+  const words = is_one ? 1 : 2, where = is_one && rows.length ? `: ${metric(found.metrics[0])}` : "";
+  return [
+    make("h2", { text: `${b} against ${a}${where}` }),
+    rows.length ? table(`Metrics of ${a} and ${b}`, ["where", ...(is_one ? [] : ["metric"]), a, b, "change (95 %)", "from"], rows, words)
+      : make("p", { class: "muted", text: "They have no finished trial at the same place of the same series." }),
+    ...found.remarks.map((remark) => make("p", { class: "muted", text: remark })),
+    found.settings.length ? table(`Settings of ${a} and ${b} that differ`, ["setting that differs", a, b], found.settings.map((s) => [s.key, s.a || "–", s.b || "–"]), 3)
+      : make("p", { class: "muted", text: "No setting differs." }),
+    found.same.length ? make("details", {}, make("summary", { text: `${found.same.length} settings are the same` }),
+      table("Settings that are the same", ["setting", "value"], found.same.map((s) => [s.key, s.value]), 2)) : null,
+  ];
 }
 
 export async function show_comparison(main, query) {
@@ -29,20 +55,14 @@ export async function show_comparison(main, query) {
   } catch (error) {
     return show_error(main, error);
   }
-  const [a, b] = found.runs;
+  const others = found.others || [], all = [found, ...others], runs = [found.runs[0], ...all.map((one) => one.runs[1])];
   const link = (run) => make("a", { href: run_url(run), text: `${run.study} · ${run.profile}` });
-  const rows = found.metrics.map((m) => [
-    [m.series, m.place].filter((part) => part).join(", ") || "all", `${m.metric}, ${m.means} means`, estimate(m.a), estimate(m.b),
-    change(m),
-    m.pairs > 1 ? `${m.pairs} paired seeds${m.method.startsWith("crossed") ? ", test data" : ""}` : m.pairs === 1 ? "1 paired seed" : "no seed in both"]);
-  main.replaceChildren(
-    make("h1", { text: "Two runs side by side" }),
-    make("p", {}, "A: ", link(a), " ", a.title), make("p", {}, "B: ", link(b), " ", b.title),
-    make("div", { class: "pair" }, ...[["A", a], ["B", b]].map(([name, run]) =>
-      make("section", { "aria-label": `Learning curves of ${name}` }, make("h2", { text: name }), latest_curves(run)))),
-    make("h2", { text: "Settings that differ" }),
-    found.settings.length ? table("Settings that differ", ["key", "A", "B"], found.settings.map((s) => [s.key, s.a || "–", s.b || "–"]), 3) : make("p", { class: "muted", text: "None: the trials of both have the same configs." }),
-    make("h2", { text: "Metrics on the test data" }),
-    rows.length ? table("Metrics", ["where", "metric", "A", "B", "change (95 %)", "from"], rows, 2) : make("p", { class: "muted", text: "They have no finished trial at the same place of the same series." }),
-    ...found.remarks.map((remark) => make("p", { class: "muted", text: remark })));
+  main.replaceChildren(...[
+    make("h1", { text: listed(runs.map((run) => `${run.study} · ${run.profile}`)) }),
+    ...all.map((one) => one.finding && make("p", { class: "answer", text: one.finding })),
+    ...runs.map((run) => make("p", { class: "muted" }, `${run.name}: `, link(run), ` ${run.title}, ${run.finished} of ${run.planned} trials finished`)),
+    found.figure && found.figure.wide && drawn_figure(found.figure),
+    ...all.flatMap(against_first),
+    make("div", { class: "pair" }, ...runs.map((run) => make("section", { "aria-label": `Learning curves of ${run.name}` }, make("h2", { text: run.name }), latest_curves(run)))),
+  ].filter((node) => node));
 }

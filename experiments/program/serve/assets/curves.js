@@ -2,7 +2,7 @@
 import "./chart.js";
 import { make, number, in_column } from "./dom.js";
 
-// The element, and update(label, lines): what the curves show, and
+// The element, the button for its scale, and update(label, lines): what the curves show, and
 // [{name, points: [[step, value], …], colour: a number, running}].
 export function curves_chart() {
   const svg = charts.add(make("div"), "svg", { class: "chart" });
@@ -15,7 +15,7 @@ export function curves_chart() {
     toggle.setAttribute("aria-pressed", String(is_log));
     redraw();
   } });
-  const figure = make("figure", {}, toggle, svg, hint, empty, legend);
+  const figure = make("figure", {}, svg, hint, empty, legend);
 
   function value_axis(values) {
     const low = Math.min(...values), high = Math.max(...values);
@@ -65,5 +65,5 @@ export function curves_chart() {
 
   new ResizeObserver(() => { if (svg.clientWidth && svg.clientWidth !== width) redraw(); }).observe(svg);
   redraw();
-  return { node: figure, update(what, now) { label = what; lines = now; redraw(); } };
+  return { node: figure, toggle, update(what, now) { label = what; lines = now; redraw(); } };
 }

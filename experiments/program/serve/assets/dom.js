@@ -60,11 +60,13 @@ export function progress_words(run) {
   if (run.failed) parts.push(`${run.failed} failed`);
   if (run.running) parts.push(`${run.running} running`);
   if (run.to_do) parts.push(`${run.to_do} to do`);
-  if (run.round > 1) parts.push(`round ${run.round} of the sweep`);
+  if (run.round > 1 || run.most_rounds > 1) parts.push(`round ${run.round}${run.most_rounds ? ` of at most ${run.most_rounds}` : ""}`);
   return parts.join(", ");
 }
 
 export function left_words(run) {
+  if (run.seconds_left !== null && run.most_trials > run.planned)
+    return `about ${duration(run.seconds_left)} left in this round, ${duration(run.most_seconds_left)} if all rounds are needed (${run.most_trials} trials)`;
   if (run.seconds_left !== null) return `about ${duration(run.seconds_left)} left`;
   if (run.running) return "time left not known yet";
   return run.to_do ? "not training now" : "";

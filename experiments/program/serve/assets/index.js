@@ -58,11 +58,11 @@ function row_of(run, on_choice) {
 export function show_index(main) {
   const rows = new Map();
   const chosen = () => [...rows.values()].filter((row) => row.node.choose.checked).map((row) => row.run);
-  const compare = make("button", { type: "button", disabled: true, text: "Compare two", onclick: () => {
-    const [a, b] = chosen();
-    location.href = `/compare?${new URLSearchParams({ a: `${a.study}/${a.profile}`, b: `${b.study}/${b.profile}` })}`;
+  const most = 8;
+  const compare = make("button", { type: "button", disabled: true, text: "Compare", title: "two runs or more", onclick: () => {
+    location.href = `/compare?${new URLSearchParams(chosen().map((run, i) => ["abcdefgh"[i], `${run.study}/${run.profile}`]))}`;
   } });
-  const on_choice = () => { compare.disabled = chosen().length !== 2; };
+  const on_choice = () => { compare.disabled = chosen().length < 2 || chosen().length > most; };
   const filter = make("input", { type: "search", "aria-label": "Show studies with these words", placeholder: "filter by word or tag", oninput: () => show_matching() });
   const count = make("p", { class: "muted", role: "status", text: "Reading the stores…" });
   const body = make("tbody");

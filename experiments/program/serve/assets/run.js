@@ -1,6 +1,7 @@
 // One run: its learning curves while they grow, its trials, and what people noted about it.
 import { make, set_text, run_url, file_url, duration, in_column, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, are_changes_on, may_change } from "./dom.js";
 import { curves_chart } from "./curves.js";
+import { emerging } from "./emerging.js";
 import { annotations } from "./annotations.js";
 
 const most_lines = 8;
@@ -38,7 +39,7 @@ function curves_of(run) {
     draw();
   }
   return {
-    node: make("section", {}, make("h2", { text: "Learning curves" }), make("div", { class: "tools" }, metric), figure.node),
+    node: make("section", {}, make("h2", { text: "Learning curves" }), make("div", { class: "tools" }, metric, figure.toggle), figure.node),
     trials,
     // What an event says of trials; one that has ended since, or begun again, has another curve.
     take(state) {
@@ -97,7 +98,7 @@ function trial_row(on_choice) {
 }
 
 export function show_run(main, run) {
-  const curves = curves_of(run), { trials } = curves, rows = new Map();
+  const curves = curves_of(run), { trials } = curves, rows = new Map(), result = emerging(run);
   let has_chosen = false;
   const on_choice = () => { has_chosen = true; show_curves(); };
   const title = make("h1"), words = make("span"), left = make("strong"), bar = progress_bar(), problem = make("div"), links = make("p", { class: "links" });
@@ -127,7 +128,7 @@ export function show_run(main, run) {
 
   set_text(document.getElementById("crumb"), `/ ${run.study} / ${run.profile}`);
   document.title = `${run.study} · headroom`;
-  main.replaceChildren(title, make("p", { class: "state", role: "status" }, bar.node, words, " ", left), problem, links, curves.node,
+  main.replaceChildren(title, make("p", { class: "state", role: "status" }, bar.node, words, left), problem, links, result.node, curves.node,
     make("section", {}, make("h2", { text: "Trials" }), make("div", { class: "tools" }, phase, filter, clear),
       make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials" },
         make("table", { class: "trials" }, make("thead", {}, make("tr", {}, make("th", {}, make("span", { class: "unseen", text: "curve" })), make("th", { text: "trial" }), series_head, make("th", { text: "state" }), make("th", { class: "n", text: "step" }), make("th", { class: "n", text: "loss" }), value_head, make("th", { class: "n", text: "took" }))), body))),
@@ -141,13 +142,14 @@ export function show_run(main, run) {
     document.title = `${state.finished}/${state.planned} ${state.title || run.study} · headroom`;
     bar.update(state);
     set_text(words, progress_words(state));
-    set_text(left, left_words(state));
+    set_text(left, left_words(state) && ` · ${left_words(state)}`);
     series_head.hidden = state.trials.every((trial) => !trial.series) && ![...trials.values()].some((trial) => trial.series);
     set_text(value_head, state.metric ? `test ${state.metric}` : "test");
     if (links.dataset.pages !== JSON.stringify(state.pages)) {
       links.dataset.pages = JSON.stringify(state.pages);
       links.replaceChildren(...state.pages.flatMap((page, i) => [i ? " · " : "", make("a", { href: file_url(run, page), text: page === "report.html" ? "report" : page.replace(/\.html$/, "") })]));
     }
+    result.update(state);
     curves.take(state);
     for (const trial of state.trials) {
       if (!rows.has(trial.id)) rows.set(trial.id, trial_row(on_choice));

@@ -7,6 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "experiments/output/plot/gnuplot.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/pages/answer.h"
+#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/run/runner.h"
 #include "tests/experiments/program/serve/http_client.h"
 #include "tests/experiments/program/serve/stored_study.h"
 #include "tests/experiments/support.h"
@@ -124,6 +129,33 @@ TEST_CASE("the live view answers its routes, and nothing else") {
     INFO(method);
     CHECK(request(port, method, "/api/run/small/quick/note").status == 405);
   }
+}
+
+TEST_CASE("a run's answer and figure are those of its report, as far as it is") {
+  const StudyFile file(replaced(small_study(), "title", "title = \"<script>alert(1)</script>\" #"));
+  const fs::path out = file.folder() / "runs";
+  RunOptions options;
+  options.out = out;
+  options.output = ProgressOutput::none;
+  REQUIRE(run_trials(load_study(file.path()), options));
+  Runs other;  // its configuration is no study
+  other.store.put(stored_trial(1, 1, 0.5));
+  fs::create_directories(out / "other");
+  fs::copy(other.run, out / "other" / "quick", fs::copy_options::recursive);
+  const Served served(out);
+  const std::string text = get(served.port(), "/api/run/small/paper/figure").body;
+  const Json figure = Json::parse(text);
+  CHECK(figure["ended"] == 8);
+  const StudyResults results = collect_results(load_study(file.path()), out);
+  CHECK(figure["answer"] == answer(results, judge(results)).words);
+  CHECK(figure["headline"] == headline(results, judge(results)));
+  CHECK_FALSE(contains(text, "<script>"));
+  if (find_gnuplot()) {
+    CHECK(contains(figure["wide"].get<std::string>(), "var(--c0)"));
+    CHECK(contains(figure["narrow"].get<std::string>(), "<svg "));
+  }
+  CHECK(contains(get(served.port(), "/assets/figure.css").body, "--c0: #"));
+  CHECK(json_of(get(served.port(), "/api/run/other/quick/figure")) == Json{{"ended", 1}});
 }
 
 TEST_CASE("the live view hands out nothing from outside the runs, and no store") {

@@ -86,6 +86,17 @@ TEST_CASE("a page says what --set changed") {
   CHECK(contains(page_of(r), "Changed by --set: <code>train.steps=10, model.width=&lt;8&gt;</code>"));
 }
 
+TEST_CASE("a page's command has the paths that were given, as a shell takes them") {
+  StudyResults r = rich();
+  r.given = "my studies/it's.toml";
+  r.out = "runs";
+  CHECK(
+      contains(page_of(r), "<code>headroom run &#39;my studies/it&#39;\\&#39;&#39;s.toml&#39; --profile quick</code>"));
+  r.out = "elsewhere/$HOME";
+  r.overrides = {"train.steps=10"};
+  CHECK(contains(page_of(r), " --profile quick --out &#39;elsewhere/$HOME&#39; --set train.steps=10</code>"));
+}
+
 TEST_CASE("a page says when, by what and with which command its trials were trained") {
   StudyResults r = rich();
   r.profile = "quick+train.steps=10";

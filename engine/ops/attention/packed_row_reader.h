@@ -1,0 +1,81 @@
+#pragma once
+// Rows of a packed key-value cache as vectors of f32, with the bits of dequantize_blocks(). Included only by files that
+// are compiled once per instruction set.
+#include "engine/cpu/half.h"
+#include "engine/cpu/simd_bf16.h"
+
+namespace headroom::engine::HEADROOM_ISA {
+
+/// read(j, d, x): N vectors of row j from number d on. `together` vectors are read best at once: rows are whole numbers
+/// of them unless it is 1.
+struct F16Rows {
+  static constexpr int together = 1;
+  const uint8_t* first;
+  int64_t stride;
+  F16Rows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
+  template <int N>
+  void read(int64_t j, int64_t d, Vec (&x)[N]) const {
+    for (int i = 0; i < N; ++i) x[i] = at(first + j * stride + 2 * (d + i * lanes));
+  }
+  static Vec at(const uint8_t* p) {
+#if defined(__AVX512F__)
+    return Vec(reinterpret_cast<RawF>(
+        _mm512_maskz_cvtph_ps(static_cast<__mmask16>(-1), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))));
+#elif defined(__AVX2__)
+    return Vec(reinterpret_cast<RawF>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))));
+#else
+    Vec x;
+    for (int i = 0; i < lanes; ++i) x.v[i] = half_at(p + 2 * i);
+    return x;
+#endif
+  }
+};
+
+struct Bf16Rows {
+  static constexpr int together = 1;
+  const uint8_t* first;
+  int64_t stride;
+  Bf16Rows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
+  template <int N>
+  void read(int64_t j, int64_t d, Vec (&x)[N]) const {
+    for (int i = 0; i < N; ++i) {
+      RawHalf half;
+      std::memcpy(&half, first + j * stride + 2 * (d + i * lanes), sizeof(half));
+      x[i] = widened(half);
+    }
+  }
+};
+
+/// Blocks of 32: a scale in f16, then 32 integers of 8 bits. What is read begins a block or ends within one.
+struct Q8Rows {
+  static constexpr int numbers = 32, block_bytes = 34, together = numbers / lanes;
+  const uint8_t* first;
+  int64_t stride;
+  Q8Rows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
+  template <int N>
+  void read(int64_t j, int64_t d, Vec (&x)[N]) const {
+    const uint8_t* block = first + j * stride + d / numbers * block_bytes;
+    Vec scale(half_at(block));
+    for (int i = 0; i < N; ++i) {
+      if (i > 0 && i % together == 0) block += block_bytes, scale = Vec(half_at(block));
+      x[i] = scale * integers(block + 2 + d % numbers + i % together * lanes);
+    }
+  }
+  /// `lanes` integers. By hand: GCC 12 converts vectors of bytes one by one.
+  static Vec integers(const uint8_t* p) {
+#if defined(__AVX512F__)
+    const __m512i x =
+        _mm512_maskz_cvtepi8_epi32(static_cast<__mmask16>(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    return Vec(__builtin_convertvector(reinterpret_cast<RawI>(x), RawF));
+#elif defined(__AVX2__)
+    const __m256i x = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    return Vec(__builtin_convertvector(reinterpret_cast<RawI>(x), RawF));
+#else
+    RawI x;
+    for (int i = 0; i < lanes; ++i) x[i] = static_cast<int8_t>(p[i]);
+    return Vec(__builtin_convertvector(x, RawF));
+#endif
+  }
+};
+
+}  // namespace headroom::engine::HEADROOM_ISA
