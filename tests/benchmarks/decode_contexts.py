@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Times decoding of several models behind texts of several lengths, in turn.
+"""Times decoding of several models, or of one with several types of cache, behind texts of several lengths, in turn.
 
-    python decode_contexts.py PROGRAM --text FILE [--contexts 512,8160] [--rounds N] [--threads N] MODEL…
+    python decode_contexts.py PROGRAM --text FILE [--contexts 512,8160] [--cache-dtypes f32,f16,q8_0] [--rounds N]
+                              [--threads N] MODEL…
 
 Each round decodes the same number of tokens with every model, so that what else the machine does falls on all of them;
-printed are the medians of tokens per second, and the median and range of the rounds' ratios to the first model.
+printed are the medians of tokens per second, and the median and range of the rounds' ratios to the first one.
 """
 
 import argparse
@@ -16,9 +17,9 @@ import tempfile
 DECODE = 32
 
 
-def generated(program, model, file, threads):
+def generated(program, model, cache, file, threads):
     out = subprocess.run([program, "generate", model, "--prompt-file", file, "--max-tokens", str(DECODE), "--ignore-eos",
-                          "--threads", str(threads), "--json"], check=True, capture_output=True, text=True).stdout
+                          "--threads", str(threads), "--cache-dtype", cache, "--json"], check=True, capture_output=True, text=True).stdout
     answer = json.loads(out.splitlines()[-1])
     return answer["prompt_tokens"], (len(answer["tokens"]) - 1) / answer["decode_seconds"]
 
@@ -39,9 +40,11 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--text", required=True)
     parser.add_argument("--contexts", default="512,8160")
+    parser.add_argument("--cache-dtypes", default="auto")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     a = parser.parse_args()
+    cases = [(model, cache) for model in a.models for cache in a.cache_dtypes.split(",")]
     text = open(a.text, encoding="utf-8", newline="").read(400_000)
 
     def tokens_of(part):
@@ -53,15 +56,15 @@ def main():
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", suffix=".txt") as file:
             file.write(cut(text, tokens_of, context))
             file.flush()
-            speeds = {model: [] for model in a.models}
+            speeds = {case: [] for case in cases}
             for _ in range(a.rounds):
-                for model in a.models:
-                    prompt, speed = generated(a.program, model, file.name, a.threads)
-                    speeds[model].append(speed)
-        for model in a.models:
-            ratios = sorted(own / first for own, first in zip(speeds[model], speeds[a.models[0]]))
-            print(f"{prompt:6} tokens  {statistics.median(speeds[model]):8.1f} tokens/s  x {statistics.median(ratios):.2f} "
-                  f"({ratios[0]:.2f} to {ratios[-1]:.2f})  {model}", flush=True)
+                for case in cases:
+                    prompt, speed = generated(a.program, *case, file.name, a.threads)
+                    speeds[case].append(speed)
+        for case in cases:
+            ratios = sorted(own / first for own, first in zip(speeds[case], speeds[cases[0]]))
+            print(f"{prompt:6} tokens  {statistics.median(speeds[case]):8.1f} tokens/s  x {statistics.median(ratios):.2f} "
+                  f"({ratios[0]:.2f} to {ratios[-1]:.2f})  {' '.join(case)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -42,9 +42,9 @@ TEST_CASE("a trained model generates and is measured on the device, in every for
   const TemporaryFolder folder;
   for (const char* weights : {"stored", "bf16", "computed"}) {
     INFO(weights);
-    const std::string generate =
-        fmt::format("generate {} --prompt 'the text' --max-tokens 12 --temperature 1 --seed 3 --weights {}",
-                    small_model(), weights);
+    const std::string generate = fmt::format(
+        "generate {} --prompt 'the text' --max-tokens 12 --temperature 1 --seed 3 --weights {} --cache-dtype f32",
+        small_model(), weights);
     CHECK(on_device(folder, generate)["tokens"] == run_json(folder, generate)["tokens"]);
     const std::string eval =
         fmt::format("eval {} --text {} --context 32 --weights {}", small_model(), small_text(), weights);

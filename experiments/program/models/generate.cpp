@@ -38,12 +38,14 @@ struct LoadedModel {
         generator(
             *transformer, *tokenizer, files->description(),
             [](const std::string& line) { write_note("headroom: " + line); }, arguments.cache_format()),
-        cache_bytes(models::cache_bytes(transformer->config(), arguments.cache_format())) {}
+        cache(fmt::format("{} bytes per token in {}",
+                          models::cache_bytes(transformer->config(), arguments.cache_format()),
+                          arguments.cache_name())) {}
   std::unique_ptr<models::ModelFiles> files;
   std::unique_ptr<models::Tokenizer> tokenizer;
   std::unique_ptr<models::Transformer> transformer;
   models::Generator generator;
-  int64_t cache_bytes;  ///< of a token
+  std::string cache;  ///< what a token takes in it
 };
 
 /// As a generator wants it: goes on.
@@ -52,14 +54,14 @@ bool print_now(std::string_view text) {
   return true;
 }
 
-std::string rates_of(const models::Generation& g, int64_t cache_bytes) {
+std::string rates_of(const models::Generation& g, const std::string& cache) {
   const auto rate = [](int64_t tokens, double seconds) {
     return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
   };
   const int64_t decoded = std::max<int64_t>(0, static_cast<int64_t>(g.tokens.size()) - 1);
-  return fmt::format("prompt {} tokens, {:.1f}/s; {} new, {:.1f}/s; cache {} bytes per token; ended: {}",
-                     g.prompt_tokens, rate(g.prompt_tokens, g.prompt_seconds), g.tokens.size(),
-                     rate(decoded, g.decode_seconds), cache_bytes, models::name_of(g.ending));
+  return fmt::format("prompt {} tokens, {:.1f}/s; {} new, {:.1f}/s; cache {}; ended: {}", g.prompt_tokens,
+                     rate(g.prompt_tokens, g.prompt_seconds), g.tokens.size(), rate(decoded, g.decode_seconds), cache,
+                     models::name_of(g.ending));
 }
 
 std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
@@ -89,7 +91,7 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
                   {"prompt_seconds", g.prompt_seconds},
                   {"decode_seconds", g.decode_seconds}});
     else if (!g.text.ends_with('\n')) print_now("\n");
-    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g, model.cache_bytes));
+    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g, model.cache));
   }
 }
 
@@ -115,7 +117,7 @@ void chat(GenerateArguments& arguments) {
     const models::Generation g = model.generator.generate(prompt, arguments.options, print_now);
     print_now("\n");
     messages.push_back({"assistant", g.text});
-    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g, model.cache_bytes));
+    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g, model.cache));
   }
 }
 
