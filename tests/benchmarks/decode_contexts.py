@@ -40,7 +40,7 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--text", required=True)
     parser.add_argument("--contexts", default="512,8160")
-    parser.add_argument("--cache-dtypes", default="auto")
+    parser.add_argument("--cache-dtypes", default="f16")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     a = parser.parse_args()

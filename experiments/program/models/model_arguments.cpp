@@ -86,14 +86,15 @@ void add_cache_option(Command command, ModelArguments& arguments) {
   const std::string help =
       "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter";
   command.under(how_it_is_run)
-      .option("--cache-dtype", arguments.cache_dtype,
-              arguments.cache_dtype.empty() ? help + " (default: f16; f32 on a GPU and with --dtype f64)" : help)
+      .option(
+          "--cache-dtype", arguments.cache_dtype,
+          arguments.cache_dtype.empty() ? help + " (default: f16; f32 with --exact or --dtype f64 and on a GPU)" : help)
       .one_of({"f32", "f16", "bf16", "q8_0"});
 }
 
 std::string ModelArguments::cache_name() const {
   if (!cache_dtype.empty()) return cache_dtype;
-  return device == "cpu" && dtype == "f32" ? "f16" : "f32";
+  return device == "cpu" && dtype == "f32" && !exact ? "f16" : "f32";
 }
 
 std::optional<engine::BlockFormat> ModelArguments::cache_format() const {

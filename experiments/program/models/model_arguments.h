@@ -29,7 +29,7 @@ struct ModelArguments {
   bool exact = false;
   std::string cache_dtype = "f32";  ///< of commands with add_cache_option(); "" for what fits the others
 
-  /// --cache-dtype, or f16 where that is "" and the model runs in f32 on the CPU.
+  /// --cache-dtype, or f16 where that is "" and the model runs in f32 on the CPU, not exactly.
   std::string cache_name() const;
   /// How --cache-dtype holds keys and values; none for f32. Throws Error on another device than the CPU.
   std::optional<engine::BlockFormat> cache_format() const;
