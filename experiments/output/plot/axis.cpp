@@ -118,7 +118,9 @@ std::string axis_commands(const Axis& axis, const std::string& name) {
   if (axis.ticks.empty()) return out;
   std::vector<std::string> ticks;
   for (size_t i = 0; i < axis.ticks.size(); ++i) {
-    ticks.push_back(fmt::format("{} {}", gnuplot_string(tick_text(axis, i)), axis.ticks[i]));
+    std::string label = gnuplot_string(tick_text(axis, i));
+    for (size_t at = label.find('%'); at != std::string::npos; at = label.find('%', at + 2)) label.insert(at, "%");
+    ticks.push_back(fmt::format("{} {}", label, axis.ticks[i]));  // a label is a format
   }
   return out + fmt::format("set {}tics ({})\n", name, fmt::join(ticks, ", "));
 }

@@ -317,12 +317,18 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   if (plot.layers.empty()) std::swap(plot.layers, others);
   std::vector<Layer> all = plot.layers;
   all.insert(all.end(), others.begin(), others.end());
-  plot.x = fit_x(which.over ? which.over->scale : r.report.x_scale, xs);
+  const Scale x_scale = which.over ? which.over->scale : r.report.x_scale;
+  std::vector<double> large_xs;
+  for (const Layer& layer : plot.layers)
+    for (const Mark& mark : layer.marks) large_xs.push_back(mark.x);
+  plot.x = fit_x(x_scale, large_xs);
   plot.y = fit_y(all, measure.scale);
   plot.other_y = fit_other(all, plot.y);
   for (Layer& layer : others) {
     Plot& small = plot.small.emplace_back();
-    small.x = plot.x;
+    small.x = fit_x(x_scale, xs);
+    small.y = plot.y;
+    small.other_y = plot.other_y;
     small.x_label = plot.x_label;
     small.y_label = plot.y_label;
     small.layers.push_back(std::move(layer));
