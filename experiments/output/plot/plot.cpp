@@ -20,10 +20,17 @@ bool has_interval(const Mark& mark) { return mark.high > mark.low; }
 /// Data blocks and plot commands, in the order in which they are drawn.
 class Script {
  public:
-  /// Layers with intervals: of more than two, bands would hide one another.
+  /// Layers with intervals: bands of more than two would hide one another, and tall ones the lines.
   Script(const Plot& plot, const Axis& y) : plot_(plot), y_(y) {
-    const auto spreads = [](const Layer& l) { return std::any_of(l.marks.begin(), l.marks.end(), has_interval); };
-    has_bands_ = std::count_if(plot.layers.begin(), plot.layers.end(), spreads) <= 2;
+    const auto share = [&](double value) { return share_of(y, std::clamp(value, y.low, y.high)); };
+    const auto is_tall = [&](const Mark& m) { return has_interval(m) && share(m.high) - share(m.low) > 0.25; };
+    const auto any = [](const Layer& l, const auto& is) { return std::any_of(l.marks.begin(), l.marks.end(), is); };
+    int bands = 0;
+    for (const Layer& layer : plot.layers) {
+      bands += any(layer, has_interval) ? 1 : 0;
+      has_bands_ = has_bands_ && !any(layer, is_tall);
+    }
+    has_bands_ = has_bands_ && bands <= 2;
   }
 
   /// Intervals and seeds: below the lines of all layers, so that no spread hides one.
@@ -194,7 +201,9 @@ void add_small(const std::filesystem::path& gnuplot, const Plot& plot, const Dra
   const double across = width / static_cast<double>(columns);
   size_t first = plot.layers.size(), lines = 0;
   for (size_t i = 0; i < count; ++i) {
-    const auto y_of = [&](const Plot& small) -> const Axis& { return draft.other ? *small.other_y : small.y; };
+    const auto y_of = [&](const Plot& small) -> const Axis& {
+      return draft.other && small.other_y ? *small.other_y : small.y;
+    };
     if (i % columns == 0) lines = 0;
     for (size_t j = i; i % columns == 0 && j < std::min(i + columns, count); ++j)
       lines = std::max(lines, small_name(plot.small[j], y_of(plot.small[j]), across).size());

@@ -42,11 +42,6 @@ size_t fitting(const std::string& text, double ems) {
   return at;
 }
 
-double share_of(const Axis& axis, double value) {
-  if (axis.scale == Scale::linear) return (value - axis.low) / (axis.high - axis.low);
-  return std::log(value / axis.low) / std::log(axis.high / axis.low);
-}
-
 bool is_cells(const Plot& plot) {
   return std::any_of(plot.layers.begin(), plot.layers.end(),
                      [](const Layer& layer) { return layer.kind == Layer::Kind::cells; });
@@ -60,8 +55,7 @@ size_t legends(const Plot& plot) {
 /// The widest label of an axis' ticks.
 double tick_ems(const Axis& axis) {
   double widest = axis.ticks.empty() ? width_of("0.00001") : 0;
-  for (size_t i = 0; i < axis.ticks.size(); ++i)
-    widest = std::max(widest, width_of(i < axis.labels.size() ? axis.labels[i] : exact(axis.ticks[i])));
+  for (size_t i = 0; i < axis.ticks.size(); ++i) widest = std::max(widest, width_of(tick_text(axis, i)));
   return widest;
 }
 
@@ -140,16 +134,40 @@ void place_guides(const Plot& plot, Layout& out) {
   }
 }
 
-/// Above or below their marks, towards the middle of the frame; in a small panel above them.
+/// How much of the lines a text crosses, by points along them.
+int crossings(const Plot& plot, const Axis& y, const Layout& out, const svg::Text& text) {
+  constexpr int steps = 16;
+  const double width = width_of(text.text) * text.size;
+  const double from = text.x - (text.anchor == "start" ? 0 : text.anchor == "end" ? width : width / 2);
+  int found = 0;
+  for (const Layer& layer : plot.layers)
+    for (size_t i = 1; i < layer.marks.size() && layer.kind == Layer::Kind::line; ++i)
+      for (int step = 0; step <= steps; ++step) {
+        const auto at = [&](const Axis& axis, double a, double b) {
+          return share_of(axis, a) + (share_of(axis, b) - share_of(axis, a)) * step / steps;
+        };
+        const Mark &a = layer.marks[i - 1], &b = layer.marks[i];
+        const double right = out.left + at(plot.x, a.x, b.x) * (out.right - out.left) - from;
+        const double up = text.y - out.bottom + at(y, a.y, b.y) * (out.bottom - out.top);
+        if (right > -2 && right < width + 2 && up > -4 && up < text.size) ++found;
+      }
+  return found;
+}
+
+/// Above or below their marks, where fewer lines are, towards the middle of the frame; in a small panel above them.
 void place_notes(const Plot& plot, const Axis& y, Layout& out, bool small = false) {
   const double edge = small ? 0.5 : 0.15;
   for (const PlotNote& note : plot.notes) {
     const double share = share_of(plot.x, note.x), height = std::clamp(share_of(y, note.y), 0.0, 1.0);
-    const double x = out.left + share * (out.right - out.left);
+    const double x = out.left + share * (out.right - out.left), mark = out.bottom - height * (out.bottom - out.top);
     const char* const anchor = share < edge ? "start" : share > 1 - edge ? "end" : "middle";
     const double away = small ? -4 : 8, aside = share < edge ? away : share > 1 - edge ? -away : 0;
-    const double base = out.bottom - height * (out.bottom - out.top) + (note.below ? 1.4 * out.font : -8);
-    out.texts.push_back({x + aside, base, note.text, anchor, note.colour, out.font, ""});
+    const svg::Text above{x + aside, mark - 8, note.text, anchor, note.colour, out.font, ""};
+    svg::Text below = above;
+    below.y = mark + 1.4 * out.font;
+    const int gain = small ? -1 : crossings(plot, y, out, above) - crossings(plot, y, out, below);
+    const bool has_room = below.y + 4 < out.bottom;
+    out.texts.push_back(has_room && (gain > 0 || (gain == 0 && note.below)) ? below : above);
   }
 }
 
