@@ -32,15 +32,17 @@ std::vector<double> log_ticks(double base, const std::vector<double>& multiples,
   return ticks;
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten within the range: for one so narrow that a logarithm is nearly straight.
+/// Multiples of 1, 2 or 5 times a power of ten within the range, three to seven: also on a range so narrow that its
+/// logarithm is nearly straight.
 std::vector<double> even_ticks(double low, double high) {
   const double rough = (high - low) / fewest_ticks, unit = std::pow(10, std::floor(std::log10(rough)));
   const double step = rough >= 5 * unit ? 5 * unit : rough >= 2 * unit ? 2 * unit : unit;
   std::vector<double> ticks;
-  if (!(step > 0) || !std::isfinite(high / step)) return ticks;  // the range is too narrow for doubles
+  // The range is too narrow for doubles.
+  if (!(step > 1e-12 * std::max(std::abs(low), std::abs(high))) || !std::isfinite(high / step)) return ticks;
   // Through text, or 3 × 0.1 would be labelled 0.30000000000000004.
   for (double i = std::ceil(low / step); i * step <= high; ++i)
-    ticks.push_back(std::strtod(rounded(i * step, 6).c_str(), nullptr));
+    ticks.push_back(std::strtod(rounded(i * step, 6).c_str(), nullptr) + 0.0);
   return ticks;
 }
 
@@ -64,9 +66,9 @@ std::string tick_label(double tick, bool always) {
   const int e = static_cast<int>(std::floor(std::log10(tick) + 1e-9));
   const double factor = e < 0 ? tick * std::pow(10, -e) : tick / std::pow(10, e);
   const bool is_power = std::abs(factor - 1) < 1e-9;
-  const bool is_round = std::abs(2 * factor - std::round(2 * factor)) < 1e-9;
+  const bool is_round = std::abs(10 * factor - std::round(10 * factor)) < 1e-9;
   if ((std::abs(e) < 4 && (!always || e == 0)) || !is_round || (e > 0 && !is_power)) return exact(tick);
-  std::string label = (is_power ? "" : exact(std::round(2 * factor) / 2) + "·") + (e < 0 ? "10⁻" : "10");
+  std::string label = (is_power ? "" : exact(std::round(10 * factor) / 10) + "·") + (e < 0 ? "10⁻" : "10");
   for (char digit : std::to_string(std::abs(e))) label += superscripts[digit - '0'];
   return label;
 }
@@ -88,6 +90,7 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
     // An axis that nearly reaches zero begins there.
     axis.low = axis.low > 0 && axis.low < 2 * air ? 0 : axis.low - air;
     axis.high += air;
+    axis.ticks = even_ticks(axis.low, axis.high);
     return axis;
   }
   using Limits = std::numeric_limits<double>;
@@ -96,6 +99,11 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   axis.high = std::min(axis.high * air, Limits::max());
   axis.ticks = readable_ticks(axis.scale, axis.low, axis.high);
   return axis;
+}
+
+double share_of(const Axis& axis, double value) {
+  if (axis.scale == Scale::linear) return (value - axis.low) / (axis.high - axis.low);
+  return std::log(value / axis.low) / std::log(axis.high / axis.low);
 }
 
 Axis category_axis(const std::vector<std::string>& labels) {
@@ -118,7 +126,9 @@ std::string axis_commands(const Axis& axis, const std::string& name) {
   if (axis.ticks.empty()) return out;
   std::vector<std::string> ticks;
   for (size_t i = 0; i < axis.ticks.size(); ++i) {
-    ticks.push_back(fmt::format("{} {}", gnuplot_string(tick_text(axis, i)), axis.ticks[i]));
+    std::string label = gnuplot_string(tick_text(axis, i));
+    for (size_t at = label.find('%'); at != std::string::npos; at = label.find('%', at + 2)) label.insert(at, "%");
+    ticks.push_back(fmt::format("{} {}", label, axis.ticks[i]));  // a label is a format
   }
   return out + fmt::format("set {}tics ({})\n", name, fmt::join(ticks, ", "));
 }

@@ -18,6 +18,9 @@ struct Axis {
 /// a value is not positive. Without a finite value it shows 0 to 1. Throws Error without a value.
 Axis fit_axis(Scale scale, const std::vector<double>& values);
 
+/// Where on the axis a value is: 0 at its low end, 1 at its high one.
+double share_of(const Axis& axis, double value);
+
 /// An axis of things without a size: `labels` at 0, 1, 2, …
 Axis category_axis(const std::vector<std::string>& labels);
 

@@ -20,10 +20,17 @@ bool has_interval(const Mark& mark) { return mark.high > mark.low; }
 /// Data blocks and plot commands, in the order in which they are drawn.
 class Script {
  public:
-  /// Layers with intervals: of more than two, bands would hide one another.
+  /// Layers with intervals: bands of more than two would hide one another, and tall ones the lines.
   Script(const Plot& plot, const Axis& y) : plot_(plot), y_(y) {
-    const auto spreads = [](const Layer& l) { return std::any_of(l.marks.begin(), l.marks.end(), has_interval); };
-    has_bands_ = std::count_if(plot.layers.begin(), plot.layers.end(), spreads) <= 2;
+    const auto share = [&](double value) { return share_of(y, std::clamp(value, y.low, y.high)); };
+    const auto is_tall = [&](const Mark& m) { return has_interval(m) && share(m.high) - share(m.low) > 0.25; };
+    const auto any = [](const Layer& l, const auto& is) { return std::any_of(l.marks.begin(), l.marks.end(), is); };
+    int bands = 0;
+    for (const Layer& layer : plot.layers) {
+      bands += any(layer, has_interval) ? 1 : 0;
+      has_bands_ = has_bands_ && !any(layer, is_tall);
+    }
+    has_bands_ = has_bands_ && bands <= 2;
   }
 
   /// Intervals and seeds: below the lines of all layers, so that no spread hides one.
@@ -54,7 +61,8 @@ class Script {
   void add(const Layer& layer, size_t number) {
     std::string rows;
     for (const Mark& mark : layer.marks)
-      if (is_drawn(mark)) rows += fmt::format("{} {} {} {} {}\n", mark.x, mark.y, mark.size_x, mark.size_y, mark.fill);
+      if (is_drawn(mark))
+        rows += fmt::format("{} {} {} {} {}\n", mark.x * layer.times_x, mark.y, mark.size_x, mark.size_y, mark.fill);
     if (!rows.empty())
       command(fmt::format("layer-{}", number), block(rows),
               fmt::format("using {} with {}", columns(layer), style(layer)));
@@ -65,7 +73,7 @@ class Script {
     std::string rows;
     for (const Mark& mark : layer.marks) {
       if (mark.hover.empty()) continue;
-      if (is_drawn(mark)) rows += fmt::format("{} {} \"{}\"\n", mark.x, mark.y, hovers_);
+      if (is_drawn(mark)) rows += fmt::format("{} {} \"{}\"\n", mark.x * layer.times_x, mark.y, hovers_);
       ++hovers_;
     }
     if (!rows.empty())
@@ -105,9 +113,9 @@ class Script {
                            layer.points ? fmt::format("linespoints pt {} ps 0.6", shapes[style]) : "lines",
                            dashes[style], layer.colour);
       case Layer::Kind::rings:
-        return fmt::format("points pt 6 ps 0.9 lw 1.4 lc rgb '{}'", layer.colour);
+        return fmt::format("points pt 6 ps 0.6 lw 1.3 lc rgb '{}'", layer.colour);
       case Layer::Kind::crosses:
-        return fmt::format("points pt 2 ps 1.1 lw 2 lc rgb '{}'", layer.colour);
+        return fmt::format("points pt 2 ps 0.7 lw 1.6 lc rgb '{}'", layer.colour);
       case Layer::Kind::dots:
         return fmt::format("points pt 7 ps 0.35 lc rgb '{}'", layer.colour);
       case Layer::Kind::cells:
@@ -183,22 +191,35 @@ svg::Panel panel_of(const std::filesystem::path& gnuplot, const Plot& plot, cons
           layout.strokes};
 }
 
-/// Rows of small panels on the axes of `plot`, which stand side by side.
-void add_small(const std::filesystem::path& gnuplot, const Plot& plot, const Axis& y, const Draft& draft, double width,
+/// Rows of small panels, which stand side by side.
+void add_small(const std::filesystem::path& gnuplot, const Plot& plot, const Draft& draft, double width,
                std::vector<svg::Panel>& panels) {
-  const size_t most = draft.format == Format::wide ? 4 : 2,
-               columns = std::min(most, std::max<size_t>(2, plot.small.size()));
-  for (size_t i = 0; i < plot.small.size(); ++i) {
+  if (plot.small.empty()) return;
+  const size_t count = plot.small.size(), most = plot.layers.empty() || draft.format == Format::narrow ? 2 : 4;
+  const size_t rows = (count + most - 1) / most,
+               columns = std::max(std::min<size_t>(most, 3), (count + rows - 1) / rows);
+  const double across = width / static_cast<double>(columns);
+  size_t first = plot.layers.size(), lines = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto y_of = [&](const Plot& small) -> const Axis& {
+      return draft.other && small.other_y ? *small.other_y : small.y;
+    };
+    if (i % columns == 0) lines = 0;
+    for (size_t j = i; i % columns == 0 && j < std::min(i + columns, count); ++j)
+      lines = std::max(lines, small_name(plot.small[j], y_of(plot.small[j]), across).size());
     const Plot& small = plot.small[i];
-    const double across = width / static_cast<double>(columns);
-    svg::Panel panel = panel_of(gnuplot, small, y, small_layout(small, y, across), plot.layers.size() + i);
+    const Axis& y = y_of(small);
+    svg::Panel panel = panel_of(gnuplot, small, y, small_layout(small, y, across, lines), first);
     panel.right = across * static_cast<double>(i % columns);
     panels.push_back(std::move(panel));
+    first += small.layers.size();
   }
 }
 
 std::string drawn(const std::filesystem::path& gnuplot, const Plot& plot, const Draft& draft) {
-  std::vector<std::pair<const Plot*, const Axis*>> parts = {{&plot, draft.other ? &*plot.other_y : &plot.y}};
+  const bool is_small_alone = plot.layers.empty() && !plot.small.empty();
+  std::vector<std::pair<const Plot*, const Axis*>> parts;
+  if (!is_small_alone) parts.emplace_back(&plot, draft.other ? &*plot.other_y : &plot.y);
   for (const Plot& below : plot.below) parts.emplace_back(&below, &below.y);
   Room room;
   for (const auto& [part, y] : parts) {
@@ -207,14 +228,16 @@ std::string drawn(const std::filesystem::path& gnuplot, const Plot& plot, const 
   }
   if (parts.size() == 1) room = {};
   std::vector<svg::Panel> panels;
-  double width = 0;
-  for (const auto& [part, y] : parts) {
-    const Layout layout = layout_of(*part, *y, draft.format, room, draft.fixed);
-    width = layout.width;
-    panels.push_back(panel_of(gnuplot, *part, *y, layout));
-  }
-  add_small(gnuplot, plot, *parts[0].second, draft, width, panels);
-  return svg::finish(panels, {width, plot.id + draft.id, plot.title, plot.description, draft.fixed});
+  svg::Frame frame{.width = figure_width(draft.format),
+                   .id = plot.id + draft.id,
+                   .title = plot.title,
+                   .description = plot.description,
+                   .fixed_colours = draft.fixed};
+  for (const auto& [part, y] : parts)
+    panels.push_back(panel_of(gnuplot, *part, *y, layout_of(*part, *y, draft.format, room, draft.fixed)));
+  if (is_small_alone) write_around(plot, draft.format, frame);
+  add_small(gnuplot, plot, draft, frame.width, panels);
+  return svg::finish(panels, frame);
 }
 
 }  // namespace

@@ -20,12 +20,13 @@ struct Mark {
 
 /// Marks of one kind in one colour.
 struct Layer {
-  enum class Kind { line, rings, crosses, dots, cells, boxes };
+  enum class Kind { line, rings, crosses, dots, cells, boxes };  ///< rings are small: many may share an x
   Kind kind = Kind::line;
   std::string legend;       ///< "" for none
   std::string colour;       ///< a stand-in of svg.h
   int style = 0;            ///< line: 0 solid, others dashed; also chooses the shape of its points
   bool points = true;       ///< line: with a point at each mark
+  double times_x = 1;       ///< drawn at so many times their x, aside of what other layers have there
   std::vector<Mark> marks;  ///< a line joins them in this order; those that are not finite are left out
 };
 
@@ -57,7 +58,9 @@ struct Plot {
   bool low = false;     ///< of half the usual height
   std::vector<PlotNote> notes;
   std::vector<Plot> below;  ///< further panels over the same x, each with a y axis of its own
-  std::vector<Plot> small;  ///< small panels on this plot's axes, in rows below it, each named by its first layer
+  /// Small panels in rows below it, each named by its title or else by its first layer; without layers of its own, a
+  /// plot is these in two columns, with its labels and what their legends say around them.
+  std::vector<Plot> small;
 };
 
 /// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.

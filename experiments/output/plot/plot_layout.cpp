@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
@@ -13,11 +14,12 @@ namespace headroom::experiments {
 namespace {
 
 constexpr double kLine = 1.3;  ///< height of a line of text, in ems
+constexpr int em_small = 12;   ///< the type of small panels
 
 /// About how wide a letter is, in ems.
 double width_of_letter(unsigned char c) {
   if (std::strchr("WMmw@%", c)) return 1;
-  if (std::strchr("iIjl.,:;|!' ()[]ftr1", c)) return 0.38;
+  if (std::strchr("iIjl.,:;|!' ()[]ftr", c)) return 0.38;
   return std::isupper(c) ? 0.75 : 0.63;
 }
 
@@ -40,11 +42,6 @@ size_t fitting(const std::string& text, double ems) {
   return at;
 }
 
-double share_of(const Axis& axis, double value) {
-  if (axis.scale == Scale::linear) return (value - axis.low) / (axis.high - axis.low);
-  return std::log(value / axis.low) / std::log(axis.high / axis.low);
-}
-
 bool is_cells(const Plot& plot) {
   return std::any_of(plot.layers.begin(), plot.layers.end(),
                      [](const Layer& layer) { return layer.kind == Layer::Kind::cells; });
@@ -58,8 +55,7 @@ size_t legends(const Plot& plot) {
 /// The widest label of an axis' ticks.
 double tick_ems(const Axis& axis) {
   double widest = axis.ticks.empty() ? width_of("0.00001") : 0;
-  for (size_t i = 0; i < axis.ticks.size(); ++i)
-    widest = std::max(widest, width_of(i < axis.labels.size() ? axis.labels[i] : exact(axis.ticks[i])));
+  for (size_t i = 0; i < axis.ticks.size(); ++i) widest = std::max(widest, width_of(tick_text(axis, i)));
   return widest;
 }
 
@@ -138,15 +134,40 @@ void place_guides(const Plot& plot, Layout& out) {
   }
 }
 
-/// Above or below their marks, towards the middle of the frame.
-void place_notes(const Plot& plot, const Axis& y, Layout& out) {
+/// How much of the lines a text crosses, by points along them.
+int crossings(const Plot& plot, const Axis& y, const Layout& out, const svg::Text& text) {
+  constexpr int steps = 16;
+  const double width = width_of(text.text) * text.size;
+  const double from = text.x - (text.anchor == "start" ? 0 : text.anchor == "end" ? width : width / 2);
+  int found = 0;
+  for (const Layer& layer : plot.layers)
+    for (size_t i = 1; i < layer.marks.size() && layer.kind == Layer::Kind::line; ++i)
+      for (int step = 0; step <= steps; ++step) {
+        const auto at = [&](const Axis& axis, double a, double b) {
+          return share_of(axis, a) + (share_of(axis, b) - share_of(axis, a)) * step / steps;
+        };
+        const Mark &a = layer.marks[i - 1], &b = layer.marks[i];
+        const double right = out.left + at(plot.x, a.x, b.x) * (out.right - out.left) - from;
+        const double up = text.y - out.bottom + at(y, a.y, b.y) * (out.bottom - out.top);
+        if (right > -2 && right < width + 2 && up > -4 && up < text.size) ++found;
+      }
+  return found;
+}
+
+/// Above or below their marks, where fewer lines are, towards the middle of the frame; in a small panel above them.
+void place_notes(const Plot& plot, const Axis& y, Layout& out, bool small = false) {
+  const double edge = small ? 0.5 : 0.15;
   for (const PlotNote& note : plot.notes) {
     const double share = share_of(plot.x, note.x), height = std::clamp(share_of(y, note.y), 0.0, 1.0);
-    const double x = out.left + share * (out.right - out.left);
-    const char* const anchor = share < 0.15 ? "start" : share > 0.85 ? "end" : "middle";
-    const double aside = share < 0.15 ? 8 : share > 0.85 ? -8 : 0;
-    const double base = out.bottom - height * (out.bottom - out.top) + (note.below ? 1.4 * out.font : -8);
-    out.texts.push_back({x + aside, base, note.text, anchor, note.colour, out.font, ""});
+    const double x = out.left + share * (out.right - out.left), mark = out.bottom - height * (out.bottom - out.top);
+    const char* const anchor = share < edge ? "start" : share > 1 - edge ? "end" : "middle";
+    const double away = small ? -4 : 8, aside = share < edge ? away : share > 1 - edge ? -away : 0;
+    const svg::Text above{x + aside, mark - 8, note.text, anchor, note.colour, out.font, ""};
+    svg::Text below = above;
+    below.y = mark + 1.4 * out.font;
+    const int gain = small ? -1 : crossings(plot, y, out, above) - crossings(plot, y, out, below);
+    const bool has_room = below.y + 4 < out.bottom;
+    out.texts.push_back(has_room && (gain > 0 || (gain == 0 && note.below)) ? below : above);
   }
 }
 
@@ -165,20 +186,28 @@ Axis legible_x(const Axis& x, const Layout& layout) {
   };
   std::vector<Span> taken;
   Axis out = x;
-  out.labels.assign(x.ticks.size(), "");
-  for (const bool powers : {true, false})
-    for (size_t i = 0; i < x.ticks.size(); ++i) {
-      const bool is_power = x.scale != Scale::log2 || std::exp2(std::round(std::log2(x.ticks[i]))) == x.ticks[i];
-      if (is_power != powers) continue;
-      const double at = layout.left + share_of(x, x.ticks[i]) * (layout.right - layout.left);
-      const double half = layout.font * (width_of(tick_text(x, i)) + 0.5) / 2;
-      const Span span{at - half, at + half};
-      const bool is_free =
-          std::none_of(taken.begin(), taken.end(), [&](const Span& s) { return span.from < s.to && s.from < span.to; });
-      if (!is_free) continue;
-      out.labels[i] = tick_text(x, i);
-      taken.push_back(span);
-    }
+  const auto place = [&](size_t i) {
+    const double at = layout.left + share_of(x, x.ticks[i]) * (layout.right - layout.left);
+    const double half = layout.font * (width_of(tick_text(x, i)) + 0.5) / 2;
+    for (const Span& s : taken)
+      if (at - half < s.to && s.from < at + half) return false;
+    out.labels[i] = tick_text(x, i);
+    taken.push_back({at - half, at + half});
+    return true;
+  };
+  const auto exponent = [&](size_t i) { return static_cast<int>(std::lround(std::log2(x.ticks[i]))); };
+  const auto is_power = [&](size_t i) { return x.scale == Scale::log2 && std::exp2(exponent(i)) == x.ticks[i]; };
+  // Every power of two, or every second, and so on: gaps here and there would bend the scale.
+  bool fits = false;
+  for (int stride = 1; !fits && stride <= 16; ++stride) {
+    fits = true;
+    taken.clear();
+    out.labels.assign(x.ticks.size(), "");
+    for (size_t i = 0; i < x.ticks.size(); ++i)
+      if (is_power(i) && exponent(i) % stride == 0) fits = place(i) && fits;
+  }
+  for (size_t i = 0; i < x.ticks.size(); ++i)
+    if (!is_power(i)) place(i);
   return out;
 }
 
@@ -214,7 +243,7 @@ bool has_names(const Plot& plot, Format format, bool alone) {
 Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& least, bool alone) {
   const bool wide = format == Format::wide;
   Layout out;
-  out.width = wide ? 760 : 380;
+  out.width = figure_width(format);
   out.font = wide ? 14 : 12;
   const double em = out.font;
   const auto above = label_lines(plot.y_label, (out.width - 16) / em, 3);
@@ -262,24 +291,59 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   return out;
 }
 
-Layout small_layout(const Plot& plot, const Axis& y, double width) {
+std::vector<std::string> small_name(const Plot& plot, const Axis& y, double width) {
+  const double room = width - em_small * tick_ems(y) - 20;
+  return label_lines(plot.title.empty() ? plot.layers.front().legend : plot.title, room / em_small, 3);
+}
+
+Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines) {
   Layout out;
   out.width = width;
-  out.font = 12;
-  const double em = out.font;
-  out.left = em * tick_ems(y) + 16;
+  out.font = em_small;
+  out.left = em_small * tick_ems(y) + 16;
   out.right = width - 14;
-  const size_t most = width < 220 ? 3 : 2;  // on a phone
-  const auto name = label_lines(plot.layers.front().legend, (width - out.left - 4) / em, most);
-  out.top = em * kLine * static_cast<double>(most) + 8;
-  out.bottom = out.top + 120;
-  out.height = out.bottom + 2.4 * em;
-  double at = out.top - 6 - kLine * em * static_cast<double>(name.size() - 1);
+  out.top = em_small * kLine * static_cast<double>(lines) + 10;
+  out.bottom = out.top + (width > 300 ? 150 : 120);
+  out.height = out.bottom + 2.4 * em_small;
+  const auto name = small_name(plot, y, width);
+  double at = out.top - 8 - kLine * em_small * static_cast<double>(name.size() - 1);
   for (const std::string& line : name) {
-    out.texts.push_back({out.left, at, line, "start", plot.layers.front().colour, out.font, ""});
+    const std::string colour = plot.title.empty() ? plot.layers.front().colour : svg::kInk;
+    out.texts.push_back({out.left, at, line, "start", colour, out.font, ""});
+    at += kLine * em_small;
+  }
+  place_notes(plot, y, out, true);
+  return out;
+}
+
+void write_around(const Plot& plot, Format format, svg::Frame& frame) {
+  const int font = format == Format::wide ? 14 : 12;
+  const double em = font;
+  double at = em;
+  for (const std::string& line : label_lines(plot.y_label, (frame.width - 16) / em, 3)) {
+    frame.above.push_back({6, at, line, "start", svg::kInk, font, ""});
     at += kLine * em;
   }
-  return out;
+  double x = 6;
+  at += 0.3 * em;
+  std::set<std::string> said;
+  for (const bool lines : {false, true})
+    for (const Plot& small : plot.small)
+      for (const Layer& layer : small.layers) {
+        const bool is_line = layer.kind == Layer::Kind::line;
+        if (is_line != lines || layer.legend.empty() || !said.insert(layer.legend).second) continue;
+        const std::string text = (is_line ? "━ " : "● ") + layer.legend;
+        const double width = em * width_of(text);
+        if (x > 6 && x + width > frame.width) {
+          x = 6;
+          at += kLine * em;
+        }
+        frame.above.push_back({x, at, text, "start", layer.colour, font, ""});
+        x += width + em;
+      }
+  frame.head = at + 0.8 * em;
+  frame.below.push_back({frame.width / 2, em, plot.x_label, "middle", svg::kInk, font, ""});
+  frame.foot = 1.6 * em;
 }
 
 }  // namespace headroom::experiments

@@ -16,6 +16,8 @@ struct Layout {
   std::vector<svg::Stroke> strokes;                 ///< from a line's end to its name, where they stand apart
 };
 
+inline constexpr double figure_width(Format format) { return format == Format::wide ? 760 : 380; }
+
 /// Room that is left free beside the data's frame, at least: panels above one another share it.
 struct Room {
   double left = 0, right = 0;
@@ -28,11 +30,18 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& roo
 
 inline constexpr size_t most_named = 12;
 
-/// The same of a small panel, as wide as its place in a row, under the name of its first layer.
-Layout small_layout(const Plot& plot, const Axis& y, double width);
+/// The name of a small panel in lines that fit.
+std::vector<std::string> small_name(const Plot& plot, const Axis& y, double width);
 
-/// The x axis of a plot that is laid out like this, without the labels of ticks that would touch others. Powers of two
-/// stay on a scale of theirs; the ticks themselves stay, too.
+/// The same of a small panel, as wide as its place in a row, under its name, for which that row has room for `lines`.
+Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines);
+
+/// What surrounds a plot of small panels alone: above them the name of their y axes and what colours mean, below them
+/// the name of their x axes.
+void write_around(const Plot& plot, Format format, svg::Frame& frame);
+
+/// The x axis of a plot that is laid out like this, without the labels of ticks that would touch others. Powers of two,
+/// or every second of them and so on, stay on a scale of theirs; the ticks themselves stay, too.
 Axis legible_x(const Axis& x, const Layout& layout);
 
 /// The same of the y axis, from the bottom up.

@@ -189,8 +189,19 @@ std::string finish_panel(const Panel& panel, const Frame& frame, double down) {
   for (const Text& text : panel.texts) append(canvas, text);
   finish_attributes(canvas, frame);
   const std::string text = text_of(canvas);
-  if (down == 0) return text;
+  if (down == 0 && panel.right == 0) return text;
   return fmt::format("<g class=\"panel\" transform=\"translate({:.1f},{:.1f})\">{}</g>\n", panel.right, down, text);
+}
+
+/// Lines of text as a group that stands `down` below the top.
+std::string texts_svg(const std::vector<Text>& texts, const Frame& frame, double down) {
+  if (texts.empty()) return "";
+  pugi::xml_document document;
+  pugi::xml_node group = document.append_child("g");
+  group.append_attribute("transform") = fmt::format("translate(0,{:.1f})", down).c_str();
+  for (const Text& text : texts) append(group, text);
+  finish_attributes(group, frame);
+  return text_of(group) + "\n";
 }
 
 }  // namespace
@@ -216,7 +227,7 @@ std::string variables(bool dark) {
 
 std::string finish(const std::vector<Panel>& panels, const Frame& frame) {
   std::string body;
-  double top = 0, height = 0;
+  double top = 0, height = frame.head;
   for (size_t i = 0; i < panels.size(); ++i) {
     Frame inner = frame;
     if (i > 0) inner.id += fmt::format("-panel-{}", i + 1);
@@ -224,6 +235,8 @@ std::string finish(const std::vector<Panel>& panels, const Frame& frame) {
     body += finish_panel(panels[i], inner, top);
     height = std::max(height, top + panels[i].height);
   }
+  body = texts_svg(frame.above, frame, 0) + body + texts_svg(frame.below, frame, height);
+  height += frame.foot;
   const std::string paper =
       frame.fixed_colours ? fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n", frame.width, height)
                           : "";

@@ -53,7 +53,8 @@ struct Panel {
 
 /// What surrounds the panels.
 struct Frame {
-  double width = 0;
+  double width = 0, head = 0, foot = 0;  ///< room above and below the panels
+  std::vector<Text> above{}, below{};    ///< written there; y is measured from the top of either
   std::string id, title, description;
   bool fixed_colours = false;  ///< colours of figures on white; else CSS variables
 };

@@ -33,6 +33,7 @@ Layer mean_layer(const Curve& s, const std::string& axis, const std::string& col
       for (const auto& entry : p.values) mark.seeds.push_back(entry.second);
     layer.marks.push_back(std::move(mark));
   }
+  layer.points = layer.marks.size() <= 24;
   return layer;
 }
 
@@ -317,12 +318,22 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   if (plot.layers.empty()) std::swap(plot.layers, others);
   std::vector<Layer> all = plot.layers;
   all.insert(all.end(), others.begin(), others.end());
-  plot.x = fit_x(which.over ? which.over->scale : r.report.x_scale, xs);
-  plot.y = fit_y(all, measure.scale);
-  plot.other_y = fit_other(all, plot.y);
+  const Scale x_scale = which.over ? which.over->scale : r.report.x_scale;
+  std::vector<double> large_xs;
+  for (const Layer& layer : plot.layers)
+    for (const Mark& mark : layer.marks) large_xs.push_back(mark.x);
+  plot.x = fit_x(x_scale, large_xs);
+  const Axis shared = fit_y(all, measure.scale), own = fit_y(plot.layers, measure.scale);
+  // All on one scale, unless that squeezes the lines of the large panel.
+  const bool is_shared = share_of(shared, own.high) - share_of(shared, own.low) > 0.5;
+  plot.y = is_shared ? shared : own;
+  plot.other_y = fit_other(is_shared ? all : plot.layers, plot.y);
   for (Layer& layer : others) {
     Plot& small = plot.small.emplace_back();
-    small.x = plot.x;
+    small.x = fit_x(x_scale, xs);
+    small.y = shared;
+    small.other_y = fit_other(all, shared);
+    layer.style = 0;  // alone in its panel
     small.x_label = plot.x_label;
     small.y_label = plot.y_label;
     small.layers.push_back(std::move(layer));

@@ -18,18 +18,6 @@ namespace {
 using Standing = HeadChoice::Option::Standing;
 using Curves = std::vector<const HeadChoice*>;
 
-/// The curves by task, those of texts first, then those of many.
-std::vector<Curves> by_task(const Curves& curves) {
-  std::map<std::string, Curves> tasks;
-  for (const HeadChoice* c : curves) tasks[c->task].push_back(c);
-  std::vector<Curves> out;
-  for (auto& [name, members] : tasks) out.push_back(std::move(members));
-  std::stable_sort(out.begin(), out.end(), [](const Curves& a, const Curves& b) {
-    return std::pair(!a[0]->is_of_text(), b.size()) < std::pair(!b[0]->is_of_text(), a.size());
-  });
-  return out;
-}
-
 /// "32", "32 to 256".
 std::string range_text(const std::set<int64_t>& values) {
   return values.size() == 1 ? std::to_string(*values.begin())
@@ -85,40 +73,43 @@ Phrase studies_of(const std::vector<Finding>& all, const Curves& curves) {
   return links;
 }
 
-/// One row of the picker: what to take at each width that was measured.
-std::vector<Phrase> picker_row(const std::vector<Finding>& all, const std::vector<HeadAdvice>& advice) {
-  std::vector<std::string> take, positions;
+/// A row of the picker: what to take for a task under some schemes of positions, at each width that was measured.
+struct PickerRow {
+  std::vector<std::string> take;
   Curves curves;
   size_t good = 0, worse = 0;
-  for (const HeadAdvice& one : advice) {
-    take.push_back(taken_text(one));
-    good += one.good;
-    worse += one.worse;
-    curves.insert(curves.end(), one.curves.begin(), one.curves.end());
-  }
-  for (const std::string& scheme : schemes_of(curves)) positions.push_back(positions_in_words(scheme));
-  const std::string under = positions.size() > 2 ? "any" : fmt::format("{}", fmt::join(positions, ", "));
-  const std::string against = worse == 0 ? "" : fmt::format(", worse on {}", worse);
-  std::vector<Phrase> cells =
-      text_cells({curves[0]->task, under, fmt::format("{}", fmt::join(take, "; ")),
-                  fmt::format("{} of {}{}", good, counted(std::ssize(curves), "curve"), against),
-                  cost_cell(cost_of_one_head(curves)), cost_cell(cost_of_narrow(curves))});
-  cells.push_back(studies_of(all, curves));
-  return cells;
-}
 
-/// The rows of a task: that of all schemes, then those of schemes with another answer.
-void add_rows(std::vector<std::vector<Phrase>>& rows, const std::vector<Finding>& all, const Curves& task) {
-  std::vector<HeadAdvice> joint;
-  for (const int64_t width : widths_of(task)) joint.push_back(head_advice(task, width));
-  rows.push_back(picker_row(all, joint));
-  for (const std::string& scheme : schemes_of(task)) {
-    std::vector<HeadAdvice> own;
-    for (const HeadAdvice& at_width : joint)
-      if (HeadAdvice advice = head_advice(task, at_width.width, scheme); advice.heads != at_width.heads)
-        own.push_back(std::move(advice));
-    if (!own.empty()) rows.push_back(picker_row(all, own));
+  explicit PickerRow(const std::vector<HeadAdvice>& advice) {
+    for (const HeadAdvice& one : advice) {
+      take.push_back(taken_text(one));
+      good += one.good;
+      worse += one.worse;
+      curves.insert(curves.end(), one.curves.begin(), one.curves.end());
+    }
   }
+  std::string positions() const {
+    std::vector<std::string> words;
+    for (const std::string& scheme : schemes_of(curves)) words.push_back(positions_in_words(scheme));
+    return words.size() > 2 ? "any" : fmt::format("{}", fmt::join(words, ", "));
+  }
+};
+
+/// For each task that of all schemes, then those of schemes with another answer.
+std::vector<PickerRow> picker_rows(const Curves& curves) {
+  std::vector<PickerRow> out;
+  for (const Curves& task : by_task(curves)) {
+    std::vector<HeadAdvice> joint;
+    for (const int64_t width : widths_of(task)) joint.push_back(head_advice(task, width));
+    out.emplace_back(joint);
+    for (const std::string& scheme : schemes_of(task)) {
+      std::vector<HeadAdvice> own;
+      for (const HeadAdvice& at_width : joint)
+        if (HeadAdvice advice = head_advice(task, at_width.width, scheme); advice.heads != at_width.heads)
+          own.push_back(std::move(advice));
+      if (!own.empty()) out.emplace_back(own);
+    }
+  }
+  return out;
 }
 
 /// "12 %", "3.1 times": how much more than 1.
@@ -171,14 +162,41 @@ std::string left_out(const std::vector<HeadChoice>& choices, const std::string& 
 
 }  // namespace
 
-Block choice_picker(const std::vector<Finding>& all, const Curves& curves) {
+std::vector<Curves> by_task(const Curves& curves) {
+  std::map<std::string, Curves> tasks;
+  for (const HeadChoice* c : curves) tasks[c->task].push_back(c);
+  std::vector<Curves> out;
+  for (auto& [name, members] : tasks) out.push_back(std::move(members));
+  std::stable_sort(out.begin(), out.end(), [](const Curves& a, const Curves& b) {
+    return std::pair(!a[0]->is_of_text(), b.size()) < std::pair(!b[0]->is_of_text(), a.size());
+  });
+  return out;
+}
+
+Block choice_picker(const Curves& curves, const std::string& details) {
   std::vector<std::vector<Phrase>> rows;
-  for (const Curves& task : by_task(curves)) add_rows(rows, all, task);
-  rows.push_back(text_cells({"a text, more than twice as wide", "any", usual_head_dims_text(), "not measured", "", "",
-                             "published decoders: a convention"}));
-  return table("What to take",
-               {"task", "positions", "heads × width", "shown good on", "one head", "1 or 2 wide", "rests on"},
-               std::move(rows));
+  for (const PickerRow& a : picker_rows(curves)) {
+    const std::string against = a.worse == 0 ? "" : fmt::format(", worse on {}", a.worse);
+    rows.push_back(text_cells({a.curves[0]->task, a.positions(), fmt::format("{}", fmt::join(a.take, "; "))}));
+    rows.back().push_back(
+        {{.text = fmt::format("{} of {}", a.good, counted(std::ssize(a.curves), "curve")), .link = details},
+         {against}});
+  }
+  rows.push_back(
+      text_cells({"a text, more than twice as wide", "any", usual_head_dims_text(), "not measured: convention"}));
+  return table("What to take", {"task", "positions", "heads × width", "shown good on"}, std::move(rows));
+}
+
+Blocks choice_costs(const std::vector<Finding>& all, const Curves& curves) {
+  std::vector<std::vector<Phrase>> rows;
+  for (const PickerRow& a : picker_rows(curves)) {
+    rows.push_back(text_cells({a.curves[0]->task, a.positions(), cost_cell(cost_of_one_head(a.curves)),
+                               cost_cell(cost_of_narrow(a.curves))}));
+    rows.back().push_back(studies_of(all, a.curves));
+  }
+  return {
+      paragraph("What one head and narrow heads cost is their error over the best of the curve, on average."),
+      table("What the answers rest on", {"task", "positions", "one head", "1 or 2 wide", "rests on"}, std::move(rows))};
 }
 
 Blocks choice_rules(const Curves& curves) {

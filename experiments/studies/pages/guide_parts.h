@@ -9,9 +9,15 @@
 /// The parts of the guide, how_many_heads_page(), and of the page behind it. `curves`: distinct_learned().
 namespace headroom::experiments {
 
+/// The curves by task, those of texts first, then those of many.
+std::vector<std::vector<const HeadChoice*>> by_task(const std::vector<const HeadChoice*>& curves);
+
 /// What to take for each task and width (head_advice()), a row for the schemes of positions with one answer, with how
-/// sure that is, what one head costs, and the studies that it rests on; and the usual width where none was measured.
-Block choice_picker(const std::vector<Finding>& all, const std::vector<const HeadChoice*>& curves);
+/// sure that is and a link to the page `details`; and the usual width where none was measured.
+Block choice_picker(const std::vector<const HeadChoice*>& curves, const std::string& details);
+
+/// The same rows on the page behind: what one head and narrow heads cost, and the studies that it rests on.
+Blocks choice_costs(const std::vector<Finding>& all, const std::vector<const HeadChoice*>& curves);
 
 /// What holds over all curves, in three points: one head, narrow heads, the learning rate.
 Blocks choice_rules(const std::vector<const HeadChoice*>& curves);

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
+#include "experiments/studies/claims/statistics.h"
 #include "experiments/studies/pages/guide_parts.h"
 
 namespace headroom::experiments {
@@ -18,50 +20,96 @@ namespace {
 namespace fs = std::filesystem;
 using Curves = std::vector<const HeadChoice*>;
 
-Mark option_mark(const HeadChoice& c, const HeadChoice::Option& o, double shift) {
+Mark option_mark(const HeadChoice& c, const HeadChoice::Option& o) {
   const std::string lost = o.unlearned == 0 ? "" : fmt::format(", {} did not learn", counted(o.unlearned, "seed"));
-  return {.x = o.qk_dim * std::exp2(shift),
+  return {.x = o.qk_dim,
           .y = o.ratio,
-          .hover = fmt::format("{}, {}{}: {} heads of width {}: {} times the best{}", c.task,
-                               positions_in_words(c.positions), c.series.empty() ? "" : ", " + c.series, exact(o.heads),
+          .hover = fmt::format("{}, {}{}: {} of width {}: {} times the best{}", c.task, positions_in_words(c.positions),
+                               c.series.empty() ? "" : ", " + c.series, counted(std::lround(o.heads), "head"),
                                exact(o.qk_dim), rounded(o.ratio), lost)};
 }
 
-/// A panel of some curves. Schemes are drawn side by side, so that they do not hide one another.
-Plot ratio_panel(const Curves& curves, const std::vector<std::string>& schemes, const std::string& what, Scale scale) {
+/// "best", "10×"; of an axis that ends below twice the best "+20 %".
+std::string ratio_text(double ratio, double most) {
+  if (ratio == 1) return "best";
+  return most < 2 ? fmt::format("+{:.0f} %", 100 * (ratio - 1)) : fmt::format("{:.0f}×", ratio);
+}
+
+/// The error over the best of some curves that share a scale, on logarithms.
+Axis ratio_axis(const Curves& curves) {
+  std::vector<double> ratios;
+  for (const HeadChoice* c : curves)
+    for (const HeadChoice::Option& o : c->options) ratios.push_back(o.ratio);
+  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+  const double air = std::pow(std::max(*high / *low, 1.1), 0.07);
+  Axis axis = fit_axis(Scale::log10, ratios);
+  axis.low = *low / air;
+  axis.high = *high * air * air;  // room for a note
+  std::erase_if(axis.ticks, [&](double tick) { return tick < 1 || tick > axis.high; });
+  for (const double tick : axis.ticks) axis.labels.push_back(ratio_text(tick, *high));
+  return axis;
+}
+
+/// The mean at each width that at least half of the curves have.
+Layer mean_line(const Curves& curves) {
+  std::map<double, std::vector<double>> ratios;
+  for (const HeadChoice* c : curves)
+    for (const HeadChoice::Option& o : c->options) ratios[o.qk_dim].push_back(std::max(o.ratio, 1.0));
+  Layer line;
+  line.legend = "mean";
+  line.colour = svg::kMuted;
+  line.points = false;
+  for (const auto& [dim, values] : ratios)
+    if (2 * values.size() >= curves.size()) line.marks.push_back({dim, geometric_mean(values)});
+  return line;
+}
+
+/// A panel of a task's curves. Schemes are drawn side by side, so that they do not hide one another.
+Plot task_panel(const Curves& curves, const std::vector<std::string>& schemes) {
   Plot plot;
-  plot.x_label = "width of a head, D/H";
-  plot.y_label = "error / best, " + what;
-  std::vector<double> xs, ys;
+  plot.title = fmt::format("{} ({})", curves[0]->task, curves.size());
+  plot.layers.push_back(mean_line(curves));
   for (size_t i = 0; i < schemes.size(); ++i) {
-    const double shift = 0.11 * (static_cast<double>(i) - static_cast<double>(schemes.size() - 1) / 2);
     Layer learned, lost;
-    learned.colour = lost.colour = svg::category(i);
     learned.kind = Layer::Kind::rings;
     lost.kind = Layer::Kind::crosses;
+    learned.colour = lost.colour = svg::category(i);
+    learned.times_x = lost.times_x =
+        std::exp2(0.11 * (static_cast<double>(i) - static_cast<double>(schemes.size() - 1) / 2));
+    learned.legend = schemes[i] == "none" ? "no positions" : positions_in_words(schemes[i]);
     for (const HeadChoice* c : curves)
-      for (const HeadChoice::Option& o : c->options) {
-        if (scheme_of(*c) != schemes[i]) continue;
-        (o.unlearned > 0 ? lost : learned).marks.push_back(option_mark(*c, o, shift));
-        xs.push_back(o.qk_dim);
-        ys.push_back(o.ratio);
-      }
-    learned.legend = learned.marks.empty()  ? ""
-                     : schemes[i] == "none" ? "no positions"
-                                            : positions_in_words(schemes[i]);
+      for (const HeadChoice::Option& o : c->options)
+        if (scheme_of(*c) == schemes[i]) (o.unlearned > 0 ? lost : learned).marks.push_back(option_mark(*c, o));
     for (Layer* layer : {&learned, &lost})
       if (!layer->marks.empty()) plot.layers.push_back(std::move(*layer));
   }
-  plot.x = fit_axis(Scale::log2, xs);
-  plot.y = fit_axis(scale, ys);
   return plot;
+}
+
+/// Notes the worst of the options that `is_asked`, of those that every seed learned.
+template <class IsAsked>
+void note_worst(std::vector<Plot>& panels, const std::vector<Curves>& tasks, const std::vector<std::string>& schemes,
+                const IsAsked& is_asked) {
+  const HeadChoice::Option* worst = nullptr;
+  size_t panel = 0, scheme = 0;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    for (const HeadChoice* c : tasks[i])
+      for (const HeadChoice::Option& o : c->options) {
+        if (o.unlearned > 0 || !is_asked(*c, o) || (worst && o.ratio <= worst->ratio)) continue;
+        worst = &o;
+        panel = i;
+        scheme = static_cast<size_t>(std::find(schemes.begin(), schemes.end(), scheme_of(*c)) - schemes.begin());
+      }
+  if (!worst || worst->ratio < 1.05) return;
+  const std::string what = worst->heads == 1 ? "one head" : exact(worst->qk_dim) + " wide";
+  panels[panel].notes.push_back({worst->qk_dim, worst->ratio,
+                                 fmt::format("{}: {}", what, ratio_text(worst->ratio, worst->ratio)),
+                                 svg::category(scheme)});
 }
 
 }  // namespace
 
 Figure guide_figure(const Curves& curves) {
-  Curves texts, others;
-  for (const HeadChoice* c : curves) (c->is_of_text() ? texts : others).push_back(c);
   std::vector<std::string> schemes = schemes_of(curves);
   const auto count = [&](const std::string& scheme) {
     return std::count_if(curves.begin(), curves.end(), [&](const HeadChoice* c) { return scheme_of(*c) == scheme; });
@@ -69,43 +117,48 @@ Figure guide_figure(const Curves& curves) {
   std::stable_sort(schemes.begin(), schemes.end(), [&](const auto& a, const auto& b) { return count(a) > count(b); });
   Figure figure;
   Plot& plot = figure.plot;
-  plot = texts.empty() ? ratio_panel(others, schemes, "other tasks", Scale::log10)
-                       : ratio_panel(texts, schemes, "texts", Scale::linear);
-  if (!texts.empty() && !others.empty()) {
-    Plot below = ratio_panel(others, schemes, "other tasks", Scale::log10);
-    std::vector<double> xs;
-    for (const HeadChoice* c : curves)
-      for (const HeadChoice::Option& o : c->options) xs.push_back(o.qk_dim);
-    plot.x = below.x = fit_axis(Scale::log2, xs);
-    const auto is_named = [&](const Layer& layer) {
-      return std::any_of(plot.layers.begin(), plot.layers.end(),
-                         [&](const Layer& above) { return above.colour == layer.colour; });
-    };
-    if (std::all_of(below.layers.begin(), below.layers.end(), is_named))
-      for (Layer& layer : below.layers) layer.legend = "";
-    plot.below.push_back(std::move(below));
-  }
   plot.id = "how-many-heads";
-  plot.title = "Error over the best of its curve against the width of a head";
+  plot.title = "Error against the best number of heads, by the width of a head";
+  plot.x_label = "width of a head";
+  plot.y_label = "error against the best number of heads";
+  Curves texts, others;
+  std::vector<double> dims;
+  for (const HeadChoice* c : curves) {
+    (c->is_of_text() ? texts : others).push_back(c);
+    for (const HeadChoice::Option& o : c->options) dims.push_back(o.qk_dim);
+  }
+  const std::vector<Curves> tasks = by_task(curves);
+  for (const Curves& task : tasks) {
+    Plot& panel = plot.small.emplace_back(task_panel(task, schemes));
+    panel.x = fit_axis(Scale::log2, dims);
+    panel.y = ratio_axis(task[0]->is_of_text() ? texts : others);
+    panel.x_label = "width of a head";
+    panel.y_label = "error over the best, " + task[0]->task;
+  }
+  using Option = HeadChoice::Option;
+  note_worst(plot.small, tasks, schemes, [](const HeadChoice& c, const Option&) { return c.is_of_text(); });
+  note_worst(plot.small, tasks, schemes,
+             [](const HeadChoice& c, const Option& o) { return !c.is_of_text() && o.heads > 1; });
+  note_worst(plot.small, tasks, schemes,
+             [](const HeadChoice& c, const Option& o) { return !c.is_of_text() && o.heads == 1; });
   plot.description = fmt::format(
-      "A ring is one number of heads on one of {}, a cross one at which some seed did not learn; the colour tells the "
-      "positions.",
+      "A ring is one number of heads on one of {}, a cross one at which some seed did not learn; in brackets how many "
+      "curves. Texts have a scale of their own.",
       counted(std::ssize(curves), "curve"));
   figure.caption = plot.description;
   return figure;
 }
 
-Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
-                           const std::string& details) {
+Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::string& details) {
   const Curves curves = distinct_learned(choices);
   Blocks page{title("How many attention heads, of what width?")};
   if (curves.empty()) {
     page.push_back(paragraph("No curve of trained models over the number of heads says yet."));
   } else {
     page.push_back(paragraph(
-        "Find your task, tune the learning rate first, then try half and twice as many heads. 1.10× is 10 % more error "
-        "than the best; D is the model’s width. All models were small."));
-    page.push_back(choice_picker(all, curves));
+        "Find your task, tune the learning rate first, then try half and twice as many heads. D is the model’s width. "
+        "All models were small."));
+    page.push_back(choice_picker(curves, details));
     const Figure drawn = guide_figure(curves);
     page.push_back(figure(drawn.plot, drawn.plot.title, {}, ""));
     page.push_back(paragraph(drawn.caption));
@@ -124,8 +177,7 @@ Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<He
         "row of its own where that answer is shown to be worse on at least half of its curves; any: all that were "
         "measured. Good: shown at 5 % to be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every "
         "other number; worse: shown to be "
-        "more than that worse than some other. What one head and narrow heads cost is their error over the best, on "
-        "average. headroom plan --for TASK --width D gives the same answers."));
+        "more than that worse than some other. headroom plan --for TASK --width D gives the same answers."));
   }
   page.push_back(paragraph(Phrase{{"Behind this page: "},
                                   {.text = "the paper’s claims, side questions and every curve", .link = details},
@@ -143,6 +195,10 @@ Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<Hea
   append(page, guide_claims(all));
   append(page, guide_sections(all));
   if (choices.empty()) return page;
+  if (const Curves curves = distinct_learned(choices); !curves.empty()) {
+    page.push_back(heading("What the answers rest on"));
+    append(page, choice_costs(all, curves));
+  }
   page.push_back(heading("Curve by curve"));
   append(page, choice_tables(choices));
   return page;
@@ -153,7 +209,7 @@ void write_guide(const std::vector<StudyResults>& studies, const fs::path& file)
   const std::vector<HeadChoice> choices = head_choices(all);
   const bool is_html = file.extension() == ".html";
   const std::string stem = file.stem().string(), details = stem + "-details" + file.extension().string();
-  Blocks page = how_many_heads_page(all, choices, details);
+  Blocks page = how_many_heads_page(choices, details);
   const auto gnuplot = find_gnuplot();
   for (Block& block : page) {
     if (block.kind != Block::Kind::figure || !gnuplot) continue;

@@ -10,15 +10,15 @@
 
 namespace headroom::experiments {
 
-/// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: a ring
-/// for each number of heads, a cross where a seed did not learn, coloured by the scheme of positions; the errors of
-/// tasks other than texts, which span decades, in a panel below. Not yet drawn.
+/// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: a panel
+/// for each task, in which a ring is one number of heads, a cross one at which a seed did not learn, coloured by the
+/// scheme of positions, and a line the mean at each width that half of the curves have. Texts share a scale, other
+/// tasks another. The worst options of either are noted. Not yet drawn.
 Figure guide_figure(const std::vector<const HeadChoice*>& curves);
 
 /// How many heads, of what width? What to take, the figure, what holds throughout, how a search does, what is not
-/// known. `details` is the name of the page behind it. The same results give the same page.
-Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
-                           const std::string& details);
+/// known. `details` is the name of the page behind it, which says more. The same results give the same page.
+Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::string& details);
 
 /// What it rests on: each claim of the paper with our answer, the sections that studies ask for, every curve.
 Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices);

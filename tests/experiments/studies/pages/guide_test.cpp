@@ -130,8 +130,7 @@ TEST_CASE("the page that answers how many heads") {
   const std::string page = read_bytes(folder / "how-many.md");
   CHECK(page.starts_with("# How many attention heads, of what width?\n"));
   CHECK(contains(page,
-                 "| weighted sums of earlier tokens | ALiBi | D 16: 2 × 8 | 1 of 1 curve | 2.00× |  | "
-                 "[synthetic](results/synthetic.md) |\n"));
+                 "| weighted sums of earlier tokens | ALiBi | D 16: 2 × 8 | [1 of 1 curve](how-many-details.md) |\n"));
   CHECK(contains(page, "| a text, more than twice as wide | any | 64 up to a model width of 2048 and 128 above | "));
   CHECK(contains(page, "- **One head** is shown to be worse than another number on 1 of 1 curve.\n"));
   CHECK_FALSE(contains(page, "Heads 1 or 2 wide"));  // no curve tried them
@@ -142,6 +141,8 @@ TEST_CASE("the page that answers how many heads") {
   CHECK(contains(details, "| Fig. 1a | both ends \\| are worse | "));
   CHECK(contains(details, "| **undecided** in a pilot | [synthetic](results/synthetic.md), quick, 3 seeds | "));
   CHECK_FALSE(contains(details, "our own words"));
+  CHECK(contains(details,
+                 "| weighted sums of earlier tokens | ALiBi | 2.00× |  | [synthetic](results/synthetic.md) |\n"));
   CHECK(contains(
       details,
       "| A synthetic curve | D 16, ALiBi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
@@ -151,7 +152,7 @@ TEST_CASE("the page that answers how many heads") {
   write_guide({r}, folder / "how-many.html");
   CHECK(testing::malformed(read_bytes(folder / "how-many.html")) == "");
   CHECK(std::filesystem::exists(folder / "how-many-details.html"));
-  CHECK(contains(as_markdown(how_many_heads_page({}, {}, "details.md")), "No curve of trained models"));
+  CHECK(contains(as_markdown(how_many_heads_page({}, "details.md")), "No curve of trained models"));
 }
 
 TEST_CASE("claims of several series share a row, and a study's own section says what each came to") {
@@ -255,27 +256,51 @@ TEST_CASE("always heads of one width, beside the guideline's search") {
   CHECK(search.good == 1);
 }
 
-TEST_CASE("the guide's figure has every curve, texts above the others, and marks what was not learned") {
-  HeadChoice sums =
-      choice_of("learned", {{1, 64, 64, 2, 1.5, 3, Standing::worse}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
+TEST_CASE("the guide's figure has a panel for each task, every curve, and notes of the worst") {
+  HeadChoice sums = choice_of("learned", {{1, 64, 64, 200, 150, 300, Standing::worse},
+                                          {8, 8, 8, 1, NAN, NAN, Standing::best},
+                                          {64, 1, 1, 1233, 900, 2000, Standing::worse}});
+  HeadChoice lost = sums;
+  lost.positions = "alibi";
+  lost.options[2].unlearned = 2;
+  lost.options[2].ratio = 4000;
   HeadChoice text =
-      choice_of("none", {{1, 64, 64, 1.01, 1, 1.02, Standing::open}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
+      choice_of("none", {{1, 64, 64, 1.44, 1.3, 1.5, Standing::worse}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
   text.margin = 1.01;
-  sums.options[0].unlearned = 2;
-  CHECK(guide_figure({&sums}).plot.below.empty());
-  const Plot plot = guide_figure({&sums, &text}).plot;
-  REQUIRE(plot.layers.size() == 1);
-  CHECK(plot.layers[0].legend == "no positions");
-  REQUIRE(plot.below.size() == 1);
-  const std::vector<Layer>& below = plot.below[0].layers;
-  REQUIRE(below.size() == 2);
-  CHECK(below[0].legend == "learned");  // which the panel above does not have
-  CHECK(below[0].colour != plot.layers[0].colour);
-  CHECK(below[1].kind == Layer::Kind::crosses);
-  CHECK(contains(below[1].marks[0].hover, "1 heads of width 64: 2.00 times the best, 2 seeds did not learn"));
-  HeadChoice other = text;
-  other.positions = "learned";
-  CHECK(guide_figure({&sums, &other}).plot.below[0].layers[0].legend.empty());
+  text.task = "text";
+  const Plot plot = guide_figure({&sums, &lost, &text}).plot;
+  CHECK(plot.layers.empty());
+  REQUIRE(plot.small.size() == 2);
+  CHECK(plot.small[0].title == "text (1)");  // first, whatever the number of curves
+  const Plot& panel = plot.small[1];
+  CHECK(panel.title == "sums (2)");
+  REQUIRE(panel.layers.size() == 4);
+  CHECK(panel.layers[0].legend == "mean");
+  REQUIRE(panel.layers[0].marks.size() == 3);
+  CHECK(panel.layers[0].marks[2].y == Approx(200));
+  CHECK(panel.layers[1].legend == "ALiBi");
+  CHECK(panel.layers[1].marks.size() == 2);
+  CHECK(panel.layers[2].kind == Layer::Kind::crosses);
+  CHECK(panel.layers[2].colour == panel.layers[1].colour);
+  CHECK(contains(panel.layers[2].marks.at(0).hover, "64 heads of width 1: 4000 times the best, 2 seeds did not learn"));
+  CHECK(panel.layers[3].legend == "learned");
+  CHECK(panel.layers[3].colour != panel.layers[1].colour);
+  CHECK(panel.layers[3].marks.at(0).x == 64);  // apart on paper, not in the numbers
+  CHECK(panel.layers[3].times_x != panel.layers[1].times_x);
+  REQUIRE(panel.notes.size() == 2);
+  CHECK(panel.notes[0].text == "1 wide: 1233×");
+  CHECK(panel.notes[1].text == "one head: 200×");
+  REQUIRE(plot.small[0].notes.size() == 1);
+  CHECK(plot.small[0].notes[0].text == "one head: +44 %");
+  CHECK(plot.small[0].y.labels.front() == "best");
+  CHECK(plot.small[0].y.labels.back() == "+40 %");
+  CHECK(panel.y.labels.back() == "1000×");
+  CHECK(plot.small[0].x.high == panel.x.high);
+  const auto gnuplot = find_gnuplot();
+  if (!gnuplot) return;
+  for (const std::string& drawn : {draw(*gnuplot, plot).wide, draw(*gnuplot, plot).narrow})
+    for (const char* const words : {"● no positions", "━ mean", "+40 %<", "one head: 200×", "error against the best"})
+      CHECK(contains(drawn, words));
 }
 
 }  // namespace headroom::experiments

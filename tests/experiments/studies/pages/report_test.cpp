@@ -284,6 +284,7 @@ TEST_CASE(
   REQUIRE(plot.small.size() == 2);
   CHECK(plot.small[1].layers.at(0).legend == "d");
   CHECK(plot.small[0].x.high == plot.x.high);
+  CHECK(plot.small[0].y.high == plot.y.high);
   REQUIRE(plot.notes.size() == 3);
   CHECK(plot.notes[0].x == 1);
   CHECK(plot.notes[0].text == "101×");
@@ -308,6 +309,9 @@ TEST_CASE("labels of ticks that would touch are left out, powers of two last") {
   CHECK(legible_x(x, layout).ticks == x.ticks);
   layout.right = 6000;
   CHECK(legible_x(x, layout).labels[4] == "15");
+  layout.right = 100;
+  CHECK(legible_x({Scale::log2, 1, 64, {1, 2, 4, 8, 16, 32, 64}, {}}, layout).labels ==
+        std::vector<std::string>{"1", "", "4", "", "16", "", "64"});
 }
 
 TEST_CASE("text is wrapped between words, and only what is too long for all lines is cut") {
