@@ -2,10 +2,12 @@
 """Times decoding of several models, or of one with several types of cache, behind texts of several lengths, in turn.
 
     python decode_contexts.py PROGRAM --text FILE [--contexts 512,8160] [--cache-dtypes f32,f16,q8_0] [--rounds N]
-                              [--threads N] MODEL…
+                              [--threads N] [--llama-python PYTHON] MODEL…
 
 Each round decodes the same number of tokens with every model, so that what else the machine does falls on all of them;
-printed are the medians of tokens per second, and the median and range of the rounds' ratios to the first one.
+printed are the medians of tokens per second, and the median and range of the rounds' ratios to the first one. With
+--llama-python llama.cpp takes its turn behind the same text with the same types of cache (llama-cpp-python, built for
+this machine: pip install --no-binary llama-cpp-python llama-cpp-python), and ratios are to llama.cpp's with that type.
 """
 
 import argparse
@@ -22,6 +24,29 @@ def generated(program, model, cache, file, threads):
                           "--threads", str(threads), "--cache-dtype", cache, "--json"], check=True, capture_output=True, text=True).stdout
     answer = json.loads(out.splitlines()[-1])
     return answer["prompt_tokens"], (len(answer["tokens"]) - 1) / answer["decode_seconds"]
+
+
+# What llama.cpp calls the types of a cache.
+LLAMA_TYPES = {"f32": 0, "f16": 1, "q8_0": 8}
+LLAMA_WORKER = """
+import json, sys, time
+import llama_cpp
+model, file, threads, cache = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+llm = llama_cpp.Llama(model, n_threads=threads, n_threads_batch=threads, n_ctx=8704, n_batch=512, logits_all=False,
+                      type_k=cache, type_v=cache, flash_attn=True, verbose=False)
+tokens = llm.tokenize(open(file, "rb").read(), add_bos=False)
+llm.eval(tokens)
+start = time.perf_counter()
+for token in tokens[:DECODE - 1]:  # any will do: choosing them in Python would cost llama.cpp time
+    llm.eval([token])
+print(json.dumps([len(tokens), (DECODE - 1) / (time.perf_counter() - start)]))
+""".replace("DECODE", str(DECODE))
+
+
+def llama_decoded(python, model, cache, file, threads):
+    out = subprocess.run([python, "-c", LLAMA_WORKER, model, file, str(threads), str(LLAMA_TYPES[cache])], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(out.splitlines()[-1])
 
 
 def cut(text, tokens_of, wanted):
@@ -43,6 +68,7 @@ def main():
     parser.add_argument("--cache-dtypes", default="f16")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--llama-python")
     a = parser.parse_args()
     cases = [(model, cache) for model in a.models for cache in a.cache_dtypes.split(",")]
     text = open(a.text, encoding="utf-8", newline="").read(400_000)
@@ -57,14 +83,19 @@ def main():
             file.write(cut(text, tokens_of, context))
             file.flush()
             speeds = {case: [] for case in cases}
+            peers = {case: [] for case in cases if a.llama_python}
             for _ in range(a.rounds):
                 for case in cases:
                     prompt, speed = generated(a.program, *case, file.name, a.threads)
                     speeds[case].append(speed)
+                    if peers:
+                        peers[case].append(llama_decoded(a.llama_python, *case, file.name, a.threads)[1])
         for case in cases:
-            ratios = sorted(own / first for own, first in zip(speeds[case], speeds[cases[0]]))
+            ratios = sorted(own / other for own, other in zip(speeds[case], peers.get(case, speeds[cases[0]])))
             print(f"{prompt:6} tokens  {statistics.median(speeds[case]):8.1f} tokens/s  x {statistics.median(ratios):.2f} "
                   f"({ratios[0]:.2f} to {ratios[-1]:.2f})  {' '.join(case)}", flush=True)
+            if peers:
+                print(f"{'':14}  {statistics.median(peers[case]):8.1f} tokens/s  llama.cpp", flush=True)
 
 
 if __name__ == "__main__":
