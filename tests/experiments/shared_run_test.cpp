@@ -105,7 +105,11 @@ TEST_CASE("several workers on a shared folder, killed in their trials, with wron
        {"report.html", "summary.json", "verdicts.json", "results.csv", "metrics.csv", "figure.svg"}) {
     INFO(name);
     REQUIRE(fs::exists(run / name) == fs::exists(folder / "plain/small/paper" / name));
-    if (fs::exists(run / name)) CHECK(read(run / name) == read(folder / "plain/small/paper" / name));
+    if (!fs::exists(run / name)) continue;
+    std::string shared = read(run / name);
+    // The page says which command gives it again.
+    if (const size_t at = shared.find("--out shared"); at != std::string::npos) shared.replace(at, 12, "--out plain");
+    CHECK(shared == read(folder / "plain/small/paper" / name));
   }
   CHECK(output_of(folder, "verify study.toml --json --out shared") ==
         output_of(folder, "verify study.toml --json --out plain"));

@@ -76,11 +76,13 @@ class Step:
         for _ in range(vectors):
             self.to_arena(self.width)
 
-    def is_cudnn(self):
+    def is_cudnn(self, backward):
+        """By the rules of engine/cuda/sdpa_rules.cpp."""
         c = self.c
         queries, keys = -(-c["length"] // 64) * 64, -(-c["length"] // 128) * 128
         return (self.way == "bf16" and c["dropout"] == 0 and c["head_dim"] >= CUDNN_WIDTH and c["head_dim"] % 8 == 0 and
-                c["length"] > CUDNN_QUERIES and c["batch"] * c["heads"] * queries * keys * 2 <= CUDNN_WORKSPACE)
+                c["length"] > CUDNN_QUERIES and (c["batch"] > 1 or c["length"] % 64 == 0) and
+                not (backward and c["batch"] * c["heads"] * queries * keys * 2 > CUDNN_WORKSPACE))
 
     def attention(self, backward):
         c = self.c
@@ -92,7 +94,7 @@ class Step:
         width = c["head_dim"]
         if self.way == "bf16":
             width = max(16, 1 << (width - 1).bit_length())
-        kind = ("cuDNN" if self.is_cudnn() else "tensor cores" if self.way == "bf16" else
+        kind = ("cuDNN" if self.is_cudnn(backward) else "tensor cores" if self.way == "bf16" else
                 "narrow" if c["head_dim"] <= NARROW_WIDTH else "wide")
 
         def one(name, products, tensors):
