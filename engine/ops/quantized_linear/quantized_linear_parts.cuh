@@ -68,23 +68,24 @@ struct ByteRuns {
 ///   words, step, adds_minimum    as in ByteRuns
 ///   added(p)                     the minimum of columns 32·p to 32·p + 31, which are this part's to add
 ///
-/// Formats without: scales once a run, numbers one by one.
+/// Formats without: scales once a run, where a part has one, and numbers one by one.
 template <class F>
 struct RowPart {
-  static_assert(F::run % part_run == 0 && F::elements % F::run == 0, "a part has one scale");
   static constexpr int runs = 1, apart = 0, alignment = 1;
-  const uint8_t* block;
-  int first;  ///< column within the block
+  const uint8_t* row;
+  int64_t first;  ///< column
 
   __device__ static int64_t column(int64_t p) { return p * part_run; }
-  __device__ static RowPart of(const uint8_t* row, int64_t p) {
-    const int64_t c = column(p);
-    return {row + c / F::elements * F::bytes, static_cast<int>(c % F::elements)};
-  }
+  __device__ static RowPart of(const uint8_t* row, int64_t p) { return {row, column(p)}; }
   __device__ void values(int, float (&x)[part_run]) const {
-    const int j = first / F::run, i0 = first % F::run;
-    const blocks::Scale scale = F::template scale<Gpu>(block, j);
-    for (int i = 0; i < part_run; ++i) x[i] = F::template value<Gpu>(scale, block, j, i0 + i);
+    if constexpr (F::run % part_run == 0 && F::elements % F::run == 0) {
+      const uint8_t* const block = row + first / F::elements * F::bytes;
+      const int i0 = static_cast<int>(first % F::elements), j = i0 / F::run;
+      const blocks::Scale scale = F::template scale<Gpu>(block, j);
+      for (int i = 0; i < part_run; ++i) x[i] = F::template value<Gpu>(scale, block, j, i0 % F::run + i);
+    } else {
+      for (int i = 0; i < part_run; ++i) x[i] = block_value<F>(row, first + i);
+    }
   }
 };
 
