@@ -11,14 +11,17 @@ template <class C>
 struct ExpSum {
   C top = C(-HUGE_VAL), sum = 0;
 
-  /// Adds a number; a new maximum rescales what was there.
-  __device__ void add(C x) {
-    if (x > top) {
-      sum = sum * std::exp(top - x) + std::exp(x - x);  // NaN for +inf
-      top = x;
-    } else if (!(x == -C(HUGE_VAL))) {
-      sum += std::exp(x - top);
+  /// Adds some numbers; a new maximum rescales what was there, once for all of them.
+  template <int n>
+  __device__ void add(const C (&x)[n]) {
+    C largest = top;
+    for (int k = 0; k < n; ++k) largest = x[k] > largest ? x[k] : largest;
+    if (largest > top) {
+      sum *= std::exp(top - largest);
+      top = largest;
     }
+    const C base = top == -C(HUGE_VAL) ? C(0) : top;  // e^-inf = 0 where all is -inf; NaN for +inf
+    for (int k = 0; k < n; ++k) sum += std::exp(x[k] - base);
   }
 
   /// The sum over all of the team, which each of them knows.
@@ -35,7 +38,7 @@ __device__ inline ExpSum<Compute<T>> exp_sum(const Team& team, const T* x, int64
   ExpSum<Compute<T>> total;
   for_each_pack<pack>(team, n, [&](int64_t i) {
     const Numbers<T, pack> v = load_numbers<pack>(x + i, aligned);
-    for (int k = 0; k < pack; ++k) total.add(v.at[k]);
+    total.add(v.at);
     see(i, v);
   });
   return total.joined(team);

@@ -218,12 +218,18 @@ class DropoutRow {
   std::array<uint32_t, 4> words_{};
 };
 
-/// The same along one key's column: bit n of element (i + n, j). `row` is that of query i.
+/// The same along one key's column: bit n of element (i + n, j), count a multiple of 4. `row` is that of query i. All
+/// lanes of the warp call it, with keys that follow one another: of each four rows every lane makes the words of one,
+/// for the four keys of its four lanes.
 template <class T>
 __device__ inline uint32_t kept_column(const AttentionArguments<T>& a, int64_t row, int j, int count) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size, own = lane % 4;
   uint32_t bits = 0;
 #pragma unroll 1
-  for (int n = 0; n < count; ++n) bits |= static_cast<uint32_t>(!DropoutRow(a, row + n).dropped(j)) << n;
+  for (int n = 0; n < count; n += 4) {
+    const uint32_t four = DropoutRow(a, row + n + own).kept(j - own, 4);
+    for (int m = 0; m < 4; ++m) bits |= (__shfl_sync(all_lanes, four, lane - own + m) >> own & 1) << (n + m);
+  }
   return bits;
 }
 

@@ -126,21 +126,26 @@ __device__ inline float matrix_row_reduce(float value, const Join& join) {
 }
 
 /// Bit 4x + e: whether dropout keeps the thread's element [x][e] of scores (16, N). Rows are keys and columns queries
-/// when `is_key_row`. `row` and `column`: of the thread's element [0][0]. A loop, not unrolled: see DropoutRow::kept.
+/// when `is_key_row`. `row` and `column`: of the thread's element [0][0]. All lanes of the warp call it: those whose
+/// elements have the same words make each a part of them. A loop, not unrolled: see DropoutRow::kept.
 template <bool is_key_row, int N>
 __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const HeadRules<bf16>& rules, int row,
                                        int column) {
   static_assert(N <= 64);
+  const int lane = MatrixPlace().lane;
   uint32_t bits = 0;
 #pragma unroll 1
-  for (int pair = 0; pair < N / 4; ++pair) {
-    const int x = pair / 2, first = pair % 2;  // the pair's row (of 2), or its column where rows are keys
-    const int i = is_key_row ? column + 8 * x + first : row + 8 * first;
-    DropoutRow dropout(a, rules.row + i);
-    for (int second = 0; second < 2; ++second) {
-      const int j = is_key_row ? row + 8 * second : column + 8 * x + second;
-      const int e = is_key_row ? 2 * second + first : 2 * first + second;
-      bits |= static_cast<uint32_t>(!dropout.dropped(j)) << (4 * x + e);
+  for (int x = 0; x < N / 8; ++x) {
+    if constexpr (is_key_row) {  // four lanes have four keys that follow one another, and each the same four [x][e]
+      const int own = lane / 4 % 4;
+      const uint32_t four = DropoutRow(a, rules.row + column + 8 * x + own % 2).kept(row - own + 8 * (own / 2), 4);
+      for (int e = 0; e < 4; ++e)
+        bits |= (__shfl_sync(all_lanes, four, lane + 4 * (e - own)) >> own & 1) << (4 * x + e);
+    } else {  // two lanes have four keys, of two queries
+      const int own = lane % 2;
+      const uint32_t four = DropoutRow(a, rules.row + row + 8 * own).kept(column - 2 * own + 8 * x, 4);
+      for (int half = 0; half < 2; ++half)
+        bits |= (__shfl_sync(all_lanes, four, lane + half - own) >> (2 * own) & 3) << (4 * x + 2 * half);
     }
   }
   return bits;

@@ -104,6 +104,7 @@ __global__ void __launch_bounds__(narrow_threads, narrow_grad_blocks)
 #pragma unroll
         for (int r = 0; r < R; ++r) {
           const int j = first + r * narrow_threads + static_cast<int>(threadIdx.x);
+          const uint32_t kept = !plain && a.dropout ? kept_column(a, rules.row + i0 + n0, j, chunk) : 0;
           if (j >= rules.keys || i0 + n0 + chunk <= rules.first_query(j)) continue;
           if (!plain && rules.mask && !rules.mask[j]) continue;
           float p[chunk], ds[chunk];
@@ -111,7 +112,6 @@ __global__ void __launch_bounds__(narrow_threads, narrow_grad_blocks)
           cotangents.dots(v[r], n0, ds);
           if (!plain) add_distances(p, rules.slope, i0 + n0 + rules.offset - j, 1);
           hide(p, ~low_bits(rules.first_query(j) - i0 - n0));
-          const uint32_t kept = !plain && a.dropout ? kept_column(a, rules.row + i0 + n0, j, chunk) : 0;
 #pragma unroll
           for (int n = 0; n < chunk; ++n) {
             const float factor = plain || !a.dropout ? 1 : (kept >> n & 1 ? a.kept : 0);

@@ -8,7 +8,9 @@
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/blas.h"
 #include "engine/cuda/blocks.cuh"
+#include "engine/cuda/numbers.cuh"
 #include "engine/cuda/warp.cuh"
+#include "engine/ops/quantized_linear/quantized_linear_parts.cuh"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -19,6 +21,12 @@ constexpr int64_t most_few_rows = 8;
 constexpr int64_t tile_bytes = int64_t{64} << 20;
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+/// A block of four warps, each of which takes a row of W.
+LaunchShape warp_to_row(int64_t w_rows) {
+  constexpr int threads = 128, warps = threads / warp_size;
+  return {static_cast<unsigned>((w_rows + warps - 1) / warps), threads};
+}
 
 /// Where W lies on the device.
 struct BlockRows {
@@ -53,44 +61,141 @@ void unpack(const QuantizedMatrix& w, int64_t first_row, int64_t first_column, c
   });
 }
 
-/// One warp per row of W: its dot products with `rows` ≤ most rows of x.
+/// What each row of y is made of: a warp's sums over the columns of one row of W, for `rows` ≤ most rows of x.
+template <class T, int most>
+__device__ void write_sums(const float (&sums)[most], int rows, int64_t o, int64_t w_rows, const T* bias, T* y) {
+  for (int r = 0; r < most; ++r) {
+    const float sum = warp_reduce(sums[r], Add{});
+    if (threadIdx.x % warp_size == 0 && r < rows) store(y[r * w_rows + o], bias ? sum + load(bias[o]) : sum);
+  }
+}
+
+/// The row of W that a warp takes.
+__device__ inline int64_t own_row() { return int64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size; }
+
+/// Column by column, whatever the alignment.
 template <class F, class T, int most>
 __global__ void few_rows(BlockRows w, const T* x, const T* bias, T* y, int rows, int64_t cols, int64_t w_rows) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int64_t o = int64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
+  const int64_t o = own_row();
   if (o >= w_rows) return;
   const uint8_t* const row = w.row(o);
   float sums[most] = {};
-  for (int64_t c = lane; c < cols; c += warp_size) {
+  for (int64_t c = threadIdx.x % warp_size; c < cols; c += warp_size) {
     const float value = block_value<F>(row, c);
     for (int r = 0; r < most; ++r)
       if (r < rows) sums[r] += value * load(x[r * cols + c]);
   }
-  for (int r = 0; r < most; ++r) {
-    const float sum = warp_reduce(sums[r], Add{});
-    if (lane == 0 && r < rows) store(y[r * w_rows + o], bias ? sum + load(bias[o]) : sum);
-  }
+  write_sums(sums, rows, o, w_rows, bias, y);
 }
 
-/// Each 32 numbers as 8 bits hold them: engine/quantized/activations.h.
-struct RoundBlock {
-  const float* x;
-  float* y;
-  __device__ void operator()(int64_t block) const {
-    constexpr int n = 32;
-    const float *const from = x + block * n, infinity = std::bit_cast<float>(0x7f800000u);
-    float* const to = y + block * n;
-    float most = 0;
-    for (int i = 0; i < n; ++i) {
-      const float a = std::fabs(from[i]);
-      if (!(a <= most)) most = a == a ? a : infinity;
+/// A part of the row to a lane.
+template <class F, class T, int most>
+__global__ void few_rows_by_parts(BlockRows w, const T* x, const T* bias, T* y, int rows, int64_t cols,
+                                  int64_t w_rows) {
+  using Part = RowPart<F>;
+  constexpr int pack = 4;
+  const int64_t o = own_row();
+  if (o >= w_rows) return;
+  const uint8_t* const row = w.row(o);
+  float sums[most] = {};
+  for (int64_t p = threadIdx.x % warp_size; p < cols / (Part::runs * part_run); p += warp_size) {
+    const Part part = Part::of(row, p);
+#pragma unroll
+    for (int h = 0; h < Part::runs; ++h) {
+      float values[part_run];
+      part.values(h, values);
+      const T* const from = x + Part::column(p) + h * Part::apart;
+      for (int r = 0; r < most; ++r)
+        for (int i = 0; i < part_run && r < rows; i += pack) {
+          const Numbers<T, pack> v = load_numbers<pack>(from + r * cols + i, true);
+          for (int k = 0; k < pack; ++k) sums[r] += values[i + k] * v.at[k];
+        }
     }
-    const bool is_finite = most < infinity, is_zero = most < 1e-30f;
-    const float scale = is_finite ? (is_zero ? 0 : most / 127) : not_a_number;
-    const float factor = is_finite && !is_zero ? 127 / most : 0;
-    for (int i = 0; i < n; ++i) to[i] = factor == 0 ? scale * 0.0f : scale * std::rint(from[i] * factor);
   }
+  write_sums(sums, rows, o, w_rows, bias, y);
+}
+
+/// Rows of 8-bit activations: engine/quantized/activations.h, without the padding.
+struct ByteActivations {
+  const int8_t* values;
+  const float *scales, *sums;
 };
+
+/// Integer products of 16 columns each, which are exact, then f32.
+template <class F, int most>
+__global__ void few_rows_int8(BlockRows w, ByteActivations x, const float* bias, float* y, int rows, int64_t cols,
+                              int64_t w_rows) {
+  using Part = RowPart<F>;
+  const int64_t o = own_row(), x_blocks = cols / 32;
+  if (o >= w_rows) return;
+  const uint8_t* const row = w.row(o);
+  float sums[most] = {};
+  for (int64_t p = threadIdx.x % warp_size; p < x_blocks; p += warp_size) {
+    const Part part = Part::of(row, p);
+    float minimum = 0;
+    if constexpr (Part::adds_minimum) minimum = part.added(p);
+    for (int r = 0; r < most; ++r) {
+      if (r >= rows) continue;
+      const int64_t block = r * x_blocks;
+      for (int h = 0; h < 2; ++h) {
+        const int64_t c = Part::column(p) + h * Part::apart;
+        const FourWords a = sixteen_bytes<16>(reinterpret_cast<const uint8_t*>(x.values) + r * cols + c);
+        int dot = 0;
+        for (int k = 0; k < 4; ++k) dot = __dp4a(static_cast<int>(part.words[h][k]), static_cast<int>(a.at[k]), dot);
+        sums[r] += static_cast<float>(dot) * (part.step[h] * x.scales[block + c / 32]);
+      }
+      if (Part::adds_minimum) sums[r] += minimum * x.sums[block + p];
+    }
+  }
+  write_sums(sums, rows, o, w_rows, bias, y);
+}
+
+/// Each 32 of n numbers as 8 bits hold them, four to a lane: engine/quantized/activations.h. Into values, scales and
+/// sums, or into `rounded` as f32.
+__global__ void round_activations(const float* x, bool aligned, int64_t n, int8_t* values, float* scales, float* sums,
+                                  float* rounded) {
+  constexpr int pack = 4, lanes = 32 / pack;
+  const int64_t first = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * pack;
+  const bool is_there = first < n;
+  const float infinity = std::bit_cast<float>(0x7f800000u);
+  Numbers<float, pack> v{};
+  if (is_there) v = load_numbers<pack>(x + first, aligned);
+  float most = 0;
+  for (const float number : v.at) {
+    const float a = std::fabs(number);
+    if (!(a <= most)) most = a == a ? a : infinity;
+  }
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    most = Larger{}(most, __shfl_xor_sync(all_lanes, most, distance));
+  const bool is_finite = most < infinity, is_zero = most < 1e-30f;
+  const float scale = is_finite ? (is_zero ? 0 : most / 127) : not_a_number;
+  const float factor = is_finite && !is_zero ? 127 / most : 0;
+  int q[pack], sum = 0;
+  for (int k = 0; k < pack; ++k) {
+    q[k] = factor == 0 ? 0 : static_cast<int>(std::rint(v.at[k] * factor));
+    sum += q[k];
+  }
+  for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
+  if (!is_there) return;
+  if (rounded) {
+    for (int k = 0; k < pack; ++k) rounded[first + k] = scale * static_cast<float>(q[k]);
+    return;
+  }
+  uint32_t bytes = 0;
+  for (int k = 0; k < pack; ++k) bytes |= static_cast<uint32_t>(q[k] & 255) << (8 * k);
+  *reinterpret_cast<uint32_t*>(values + first) = bytes;
+  if (first % 32 != 0) return;
+  scales[first / 32] = scale;
+  sums[first / 32] = scale * static_cast<float>(sum);
+}
+
+void launch_round(const Tensor& x, int8_t* values, float* scales, float* sums, float* rounded) {
+  constexpr int threads = 128, pack = 4;
+  const auto* const from = x.data<float>();
+  launch_kernel("round_activations", round_activations,
+                {static_cast<unsigned>((x.numel() + threads * pack - 1) / (threads * pack)), threads}, from,
+                are_aligned(from), x.numel(), values, scales, sums, rounded);
+}
 
 template <class T>
 Tensor unpacked(const QuantizedMatrix& w, int64_t begin, int64_t end, int64_t left, int64_t right) {
@@ -103,19 +208,44 @@ Tensor unpacked(const QuantizedMatrix& w, int64_t begin, int64_t end, int64_t le
 Tensor rounded(const QuantizedLinearCall& c) {
   if (!takes_int8(c)) return c.x;
   const Tensor y = Tensor::empty(c.x.shape(), DType::f32, c.x.device());
-  launch("round_activations", y.numel() / 32, RoundBlock{c.x.data<float>(), y.mutable_data<float>()});
+  launch_round(c.x, nullptr, nullptr, nullptr, y.mutable_data<float>());
   return y;
+}
+
+template <int most>
+void run_few_int8(QuantizedLinearCall& c) {
+  const Device device = c.x.device();
+  const int64_t rows = c.x.dim(0), cols = c.weight.cols(), out = c.weight.rows();
+  const Tensor values = Tensor::empty({rows, cols}, DType::i8, device);
+  const Tensor scales = Tensor::empty({rows, cols / 32}, DType::f32, device);
+  const Tensor sums = Tensor::empty({rows, cols / 32}, DType::f32, device);
+  launch_round(c.x, values.mutable_data<int8_t>(), scales.mutable_data<float>(), sums.mutable_data<float>(), nullptr);
+  visit_format(c.weight.format(), [&](auto f) {
+    if constexpr (decltype(f)::has_integer_products)
+      launch_kernel("quantized_few_rows_int8", few_rows_int8<decltype(f), most>, warp_to_row(out), BlockRows(c.weight),
+                    ByteActivations{values.data<int8_t>(), scales.data<float>(), sums.data<float>()},
+                    c.bias.defined() ? c.bias.data<float>() : nullptr, c.y.mutable_data<float>(),
+                    static_cast<int>(rows), cols, out);
+  });
+}
+
+/// Whether W's parts and x's packs can be read by words.
+template <class F>
+bool takes_parts(const QuantizedMatrix& w, const void* x) {
+  const auto is_multiple = [](const void* p, int n) { return reinterpret_cast<uintptr_t>(p) % n == 0; };
+  return w.cols() % part_run == 0 && is_multiple(w.row(0), RowPart<F>::alignment) && is_multiple(x, 16);
 }
 
 template <class T, int most>
 void run_few(QuantizedLinearCall& c) {
-  constexpr int threads = 128, warps = threads / warp_size;
-  const Tensor x = rounded(c);
   const T* const bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const T* const x = c.x.data<T>();
   visit_format(c.weight.format(), [&](auto f) {
-    launch_kernel("quantized_few_rows", few_rows<decltype(f), T, most>,
-                  {static_cast<unsigned>((c.weight.rows() + warps - 1) / warps), threads}, BlockRows(c.weight),
-                  x.data<T>(), bias, c.y.mutable_data<T>(), static_cast<int>(x.dim(0)), c.weight.cols(),
+    using F = decltype(f);
+    const bool by_parts = takes_parts<F>(c.weight, x);
+    launch_kernel(by_parts ? "quantized_few_rows" : "quantized_few_columns",
+                  by_parts ? few_rows_by_parts<F, T, most> : few_rows<F, T, most>, warp_to_row(c.weight.rows()),
+                  BlockRows(c.weight), x, bias, c.y.mutable_data<T>(), static_cast<int>(c.x.dim(0)), c.weight.cols(),
                   c.weight.rows());
   });
 }
@@ -124,8 +254,22 @@ template <class T>
 void run_few(QuantizedLinearCall& c) {
   c.x.dim(0) == 1 ? run_few<T, 1>(c) : run_few<T, static_cast<int>(most_few_rows)>(c);
 }
+void run_few_int8(QuantizedLinearCall& c) {
+  c.x.dim(0) == 1 ? run_few_int8<1>(c) : run_few_int8<static_cast<int>(most_few_rows)>(c);
+}
 
 bool has_few_rows(const QuantizedLinearCall& c) { return c.x.dim(0) <= most_few_rows; }
+/// W may be some rows of another matrix, which begin where words do not.
+bool is_aligned_weight(const QuantizedLinearCall& c) {
+  bool out = false;
+  visit_format(c.weight.format(), [&](auto f) {
+    out = reinterpret_cast<uintptr_t>(c.weight.row(0)) % RowPart<decltype(f)>::alignment == 0;
+  });
+  return out;
+}
+bool has_few_int8_rows(const QuantizedLinearCall& c) {
+  return has_few_rows(c) && takes_int8(c) && is_aligned_weight(c);
+}
 
 /// Some rows of W at a time, unpacked.
 template <class T>
@@ -193,6 +337,11 @@ void add_few_rows() {
 }  // namespace
 
 void register_quantized_linear() {
+  quantized_linear_op.add({.name = "8-bit dots",
+                           .dtypes = DType::f32,
+                           .run = run_few_int8,
+                           .supports = has_few_int8_rows,
+                           .device = Device::Kind::cuda});
   add_few_rows<float>();
   add_few_rows<bf16>();
   add_rows<float>();

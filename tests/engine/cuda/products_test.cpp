@@ -147,16 +147,40 @@ TEST_CASE("quantised rows have the CPU's bits on the GPU", "[cuda]") {
 
 TEST_CASE("quantised products of few and of many rows agree with the CPU's", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
-  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_k})
+  for (const BlockFormat format : engine::block_formats)
     for (const int64_t rows : {1, 3, 8, 9})
       for (const bool is_int8 : {false, true}) {
         INFO(engine::traits_of(format).name << ", " << rows << " rows, int8 " << is_int8);
         const engine::ActivationsScope scope(is_int8 ? engine::Activations::int8 : engine::Activations::exact);
-        const QuantizedMatrix w = autograd::op_suite::random_blocks("products on CUDA", format, 70, 512);
-        const Tensor x = random({rows, 512}, 1), bias = random({70}, 2);
-        const Tensor got = engine::quantized_linear(x.to(cuda), w.to(cuda), bias.to(cuda));
-        CHECK(distance(got, engine::quantized_linear(x, w, bias)) < 2e-6);
+        const QuantizedMatrix w = autograd::op_suite::random_blocks("products on CUDA", format, 71, 768);
+        const Tensor x = random({rows, 768}, 1), bias = random({71}, 2);
+        const Tensor want = engine::quantized_linear(x, w, bias);
+        const QuantizedMatrix there = w.to(cuda);
+        CHECK(distance(engine::quantized_linear(x.to(cuda), there, bias.to(cuda)), want) < 2e-6);
+        // What begins where no word does: all rows but the first, and x one number further on.
+        const Tensor shifted = random({rows * 768 + 1}, 3).slice(0, 1, rows * 768 + 1).reshape({rows, 768});
+        const Tensor rest = engine::quantized_linear(shifted.contiguous(), w.rows_between(1, 71), {});
+        const Tensor got = engine::quantized_linear(shifted.to(cuda), there.rows_between(1, 71), {});
+        CHECK(distance(got, rest) < 2e-6);
       }
+}
+
+TEST_CASE("a product with 8-bit activations is NaN where a block of them is not finite", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const engine::ActivationsScope scope(engine::Activations::int8);
+  std::vector<float> numbers(512, 0.5f);
+  numbers[40] = -INFINITY;
+  for (size_t i = 256; i < 288; ++i) numbers[i] = 1e-35f;  // a block that counts as zeros
+  const Tensor x = Tensor::from<float>({2, 256}, numbers);
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_k, BlockFormat::q6_k}) {
+    const QuantizedMatrix w = autograd::op_suite::random_blocks("not finite", format, 3, 256);
+    const auto y = engine::quantized_linear(x.to(cuda), w.to(cuda), {}).to_vector<float>();
+    const auto want = engine::quantized_linear(x, w, {}).to_vector<float>();
+    for (size_t o = 0; o < 3; ++o) {
+      CHECK(std::isnan(y[o]));
+      CHECK(std::abs(y[3 + o] - want[3 + o]) <= 1e-5f * std::abs(want[3 + o]) + 1e-4f);
+    }
+  }
 }
 
 TEST_CASE("a row that is not there is NaN on the GPU, and a matrix elsewhere is refused", "[cuda]") {

@@ -32,6 +32,7 @@ OpSamples quantized_linear_samples() {
   add("one vector", BlockFormat::q4_1, {64}, 7, true);
   add("many rows", BlockFormat::q8_0, {3, 131, 32}, 2, true);
   add("columns in two parts", BlockFormat::q4_0, {2, 288}, 130, false);
+  add("columns that are no multiple of 16", BlockFormat::f16, {2, 40}, 3, true);
   add("size-1", BlockFormat::q8_0, {1, 32}, 1, true);
   add("empty", BlockFormat::q4_k, {0, 256}, 3, true);
   add("no features in: the bias", BlockFormat::q8_0, {3, 0}, 2, true);

@@ -57,6 +57,11 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   __extension__ using Wide = unsigned __int128;
   return static_cast<unsigned long long>(Wide{a} * b >> 64);
 }
+/// sum + Σ of the four products of a's and b's signed bytes.
+inline int __dp4a(int a, int b, int sum) {
+  for (int shift = 0; shift < 32; shift += 8) sum += static_cast<int8_t>(a >> shift) * static_cast<int8_t>(b >> shift);
+  return sum;
+}
 inline unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int bit = 0; bit < 32; ++bit) reversed |= (x >> bit & 1u) << (31 - bit);
