@@ -15,8 +15,9 @@ struct Bidiagonal {
 Bidiagonal bidiagonalise(const View& a);
 
 /// B = u · diag(s) · vᵀ by divide and conquer (Gu & Eisenstat, "A divide-and-conquer algorithm for the bidiagonal SVD",
-/// 1995), small parts by implicit QR iteration; s falls. Throws Error when an iteration does not converge.
-Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e);
+/// 1995), small parts by implicit QR iteration; s falls. Without `has_left` u has no rows, and v the same bits. Throws
+/// Error when an iteration does not converge.
+Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e, bool has_left = true);
 
 /// The leaves of the above, in place: B is (n, n + extra), extra 0 or 1, with d (n) and e (n - 1 + extra). u (n, n) and
 /// v (n + extra, n + extra) are multiplied from the right by B's singular vectors; d becomes the values, in no order.

@@ -138,7 +138,7 @@ class Merge {
     return out;
   }
 
-  /// The arrow's left and right vectors, rows in the order of `rows` (indices into kept_).
+  /// The arrow's left (if they have rows) and right vectors; row j of the arrow is row place[j].
   void arrow_vectors(const SecularRoots& roots, const std::vector<int64_t>& place, const View& left_vectors,
                      const View& right_vectors) const {
     const auto k = static_cast<int64_t>(poles_.size());
@@ -150,14 +150,16 @@ class Merge {
         for (int64_t j = 0; j < k; ++j) {
           const auto i = static_cast<size_t>(j);
           y[i] = -z[i] / (roots.gap(poles_, r, j) * (omega + poles_[i]));
-          x[i] = poles_[i] * y[i];
         }
-        x[0] = -1;
-        const double x_length = norm(k, x.data()), y_length = norm(k, y.data());
-        for (int64_t j = 0; j < k; ++j) {
-          left_vectors(place[static_cast<size_t>(j)], r) = x[static_cast<size_t>(j)] / x_length;
+        const double y_length = norm(k, y.data());
+        for (int64_t j = 0; j < k; ++j)
           right_vectors(place[static_cast<size_t>(j)], r) = y[static_cast<size_t>(j)] / y_length;
-        }
+        if (left_vectors.rows == 0) continue;
+        for (size_t i = 0; i < x.size(); ++i) x[i] = poles_[i] * y[i];
+        x[0] = -1;
+        const double x_length = norm(k, x.data());
+        for (int64_t j = 0; j < k; ++j)
+          left_vectors(place[static_cast<size_t>(j)], r) = x[static_cast<size_t>(j)] / x_length;
       }
     });
   }
@@ -173,12 +175,13 @@ class Merge {
     int64_t next[3] = {1, 1 + counts[left] + counts[both], 1 + counts[left]};
     for (int64_t j = 1; j < k; ++j)
       place[static_cast<size_t>(j)] = next[kind_[static_cast<size_t>(kept_[static_cast<size_t>(j)])]]++;
-    const Dense x = Dense::empty(k, k), y = Dense::empty(k, k);
+    const bool has_left = u_.rows > 0;
+    const Dense x = has_left ? Dense::empty(k, k) : Dense(), y = Dense::empty(k, k);
     arrow_vectors(roots, place, x.view(), y.view());
 
     const int64_t left_count = counts[left] + counts[both], right_first = 1 + counts[left],
                   right_count = k - right_first;
-    const Dense new_u = Dense::empty(n, n), new_v = Dense::empty(n + part_.extra, n);
+    const Dense new_u = has_left ? Dense::empty(n, n) : Dense(), new_v = Dense::empty(n + part_.extra, n);
     const Dense old = Dense::empty(std::max(n_left_ + 1, n_right_ + part_.extra), k);
     const auto gather = [&](const View& from, int64_t row, int64_t rows, Kind other) {
       for (int64_t j = 1; j < k; ++j) {
@@ -187,12 +190,14 @@ class Merge {
         std::copy_n(from.column(column(pair)) + row, rows, old.view().column(place[static_cast<size_t>(j)]));
       }
     };
-    for (int64_t r = 0; r < k; ++r) new_u.view()(middle(), r) = x(0, r);
-    gather(u_, 0, n_left_, right);
-    multiply({old.block(0, 1, n_left_, left_count), x.block(1, 0, left_count, k)}, new_u.block(0, 0, n_left_, k));
-    gather(u_, n_left_ + 1, n_right_, left);
-    multiply({old.block(0, right_first, n_right_, right_count), x.block(right_first, 0, right_count, k)},
-             new_u.block(n_left_ + 1, 0, n_right_, k));
+    if (has_left) {
+      for (int64_t r = 0; r < k; ++r) new_u.view()(middle(), r) = x(0, r);
+      gather(u_, 0, n_left_, right);
+      multiply({old.block(0, 1, n_left_, left_count), x.block(1, 0, left_count, k)}, new_u.block(0, 0, n_left_, k));
+      gather(u_, n_left_ + 1, n_right_, left);
+      multiply({old.block(0, right_first, n_right_, right_count), x.block(right_first, 0, right_count, k)},
+               new_u.block(n_left_ + 1, 0, n_right_, k));
+    }
     // v's null vector of the left part (turned above) is pair 0's: it meets both halves.
     gather(v_, 0, n_left_ + 1, right);
     std::copy_n(v_.column(n_left_), n_left_ + 1, old.view().column(0));
@@ -206,7 +211,7 @@ class Merge {
 
     for (size_t j = 0; j < dropped_.size(); ++j) {
       const int64_t from = column(dropped_[j]), to = k + static_cast<int64_t>(j);
-      std::copy_n(u_.column(from), n, new_u.view().column(to));
+      if (has_left) std::copy_n(u_.column(from), n, new_u.view().column(to));
       std::copy_n(v_.column(from), n + part_.extra, new_v.view().column(to));
       d_[static_cast<size_t>(part_.first + to)] = value_[static_cast<size_t>(dropped_[j])];
     }
@@ -233,7 +238,7 @@ class Merge {
 };
 
 void solve(const Part& part, std::vector<double>& d, std::vector<double>& e, const View& u, const View& v) {
-  const View own_u = u.block(part.first, part.first, part.n, part.n);
+  const View own_u = u.rows > 0 ? u.block(part.first, part.first, part.n, part.n) : View{nullptr, 0, part.n, 0};
   const View own_v = v.block(part.first, part.first, part.n + part.extra, part.n + part.extra);
   if (part.n <= leaf_rows)
     return bidiagonal_qr(d.data() + part.first, e.data() + part.first, part.n, part.extra, own_u, own_v);
@@ -245,20 +250,21 @@ void solve(const Part& part, std::vector<double>& d, std::vector<double>& e, con
 
 }  // namespace
 
-Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e) {
+Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e, bool has_left) {
   const auto n = static_cast<int64_t>(d.size());
-  const Dense u = Dense::identity(n, n), v = Dense::identity(n, n);
+  const int64_t rows = has_left ? n : 0;  // of u
+  const Dense u = Dense::identity(rows, n), v = Dense::identity(n, n);
   e.resize(d.size());
   solve({0, n, 0}, d, e, u.view(), v.view());
   std::vector<int64_t> order(d.size());
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t i, int64_t j) { return d[static_cast<size_t>(i)] > d[static_cast<size_t>(j)]; });
-  Factors out{Dense::empty(n, n), std::vector<double>(d.size()), Dense::empty(n, n)};
+  Factors out{Dense::empty(rows, n), std::vector<double>(d.size()), Dense::empty(n, n)};
   for (int64_t j = 0; j < n; ++j) {
     const int64_t from = order[static_cast<size_t>(j)];
     out.s[static_cast<size_t>(j)] = d[static_cast<size_t>(from)];
-    std::copy_n(u.view().column(from), n, out.u.view().column(j));
+    std::copy_n(u.view().column(from), rows, out.u.view().column(j));
     std::copy_n(v.view().column(from), n, out.v.view().column(j));
   }
   return out;

@@ -9,9 +9,11 @@ namespace headroom::engine::linalg {
 struct Eigh {
   Tensor values, vectors;
 };
-/// Eigendecomposition of symmetric a (…, n, n), f32 or f64 (computed in f64): blocked Householder tridiagonalisation
-/// and implicit QL iteration (Golub & Van Loan, "Matrix computations", 4th ed., §8.3). Throws Error when a is not
-/// symmetric to 1e-5 (f32) or 1e-10 (f64) of its largest element, and for what is not finite.
+/// Eigendecomposition of symmetric a (…, n, n), f32 or f64 (computed in f64): blocked Householder tridiagonalisation,
+/// then implicit QL iteration (Golub & Van Loan, "Matrix computations", 4th ed., §8.3) up to 256 rows, and from there
+/// on divide and conquer (Cuppen, "A divide and conquer method for the symmetric tridiagonal eigenproblem", 1981) as
+/// bidiagonal_svd has it. Errors are of the size of the largest value's rounding. Throws Error when a is not symmetric
+/// to 1e-5 (f32) or 1e-10 (f64) of its largest element, and for what is not finite.
 Eigh eigh(const Tensor& a);
 
 /// The same in place, for other factorisations: `a` becomes the eigenvectors of its symmetric part; ascending values.

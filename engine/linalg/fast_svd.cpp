@@ -71,7 +71,7 @@ std::vector<double> fast_values(const View& a) {
 
 Dense fast_right_vectors(const View& a) {
   const Reduction reduction(a);
-  Factors core = bidiagonal_svd(reduction.b().d, reduction.b().e);
+  Factors core = bidiagonal_svd(reduction.b().d, reduction.b().e, false);
   reduction.right(core.v.view());
   return std::move(core.v);
 }

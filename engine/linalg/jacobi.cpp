@@ -9,6 +9,7 @@
 #include "engine/linalg/bidiagonal.h"
 #include "engine/linalg/cholesky.h"
 #include "engine/linalg/householder.h"
+#include "engine/linalg/last_rotations.h"
 #include "engine/linalg/vectors_kernel.h"
 #include "engine/parallel.h"
 
@@ -54,8 +55,6 @@ int64_t sweep(const View& x, const View& v, double tolerance) {
   }
   return rotations;
 }
-
-constexpr int64_t rotated_columns = 32;
 
 /// The columns [i, i + m) and [j, j + n) of x side by side.
 Dense gathered(const View& x, int64_t i, int64_t m, int64_t j, int64_t n) {
@@ -108,7 +107,8 @@ bool rotate_blocks(const View& x, const View& v, int64_t i, int64_t m, int64_t j
 }
 
 /// All pairs of blocks once, in the rounds of a tournament: the pairs of a round share no block and run in parallel.
-bool sweep_blocks(const View& x, const View& v, double tolerance) {
+/// With `wanted` (blocks, blocks) only those where it is not zero.
+bool sweep_blocks(const View& x, const View& v, double tolerance, const Dense& wanted = {}) {
   const int64_t blocks = (x.columns + rotated_columns - 1) / rotated_columns, players = blocks + blocks % 2;
   std::vector<uint8_t> turned(static_cast<size_t>(players / 2));
   bool any = false;
@@ -117,9 +117,10 @@ bool sweep_blocks(const View& x, const View& v, double tolerance) {
       // The last player stays, the others go round.
       const int64_t around = players - 1, one = pair == 0 ? around : (round + pair) % around,
                     other = (round + around - pair) % around;
-      const int64_t i = std::min(one, other) * rotated_columns, j = std::max(one, other) * rotated_columns;
+      const int64_t first = std::min(one, other), last = std::max(one, other);
+      const int64_t i = first * rotated_columns, j = last * rotated_columns;
       turned[static_cast<size_t>(pair)] =
-          j < x.columns &&
+          j < x.columns && (wanted.rows() == 0 || wanted(first, last) != 0) &&
           rotate_blocks(x, v, i, rotated_columns, j, std::min(rotated_columns, x.columns - j), tolerance);
     });
     any = any || std::any_of(turned.begin(), turned.end(), [](uint8_t each) { return each != 0; });
@@ -127,28 +128,55 @@ bool sweep_blocks(const View& x, const View& v, double tolerance) {
   return any;
 }
 
-/// Columns of x become orthogonal; v (n, n), where given, becomes the product of the rotations. Where the columns'
-/// lengths are within 1e14, the first rotation is the fast SVD's: multiplying with a matrix that is orthogonal up to
-/// rounding changes every singular value relatively little (Ostrowski), the product's own rounding adds 2⁻¹⁰⁶ of the
-/// longest column, and Jacobi is left with the last digits. Steeper ones are nearly orthogonal already.
-void orthogonalise(const View& x, Dense* v) {
+/// x = t·v for a triangular t.
+void multiply_triangular(const View& t, bool is_upper, const View& v, const View& x) {
+  constexpr int64_t rows = 128;
+  for (int64_t i = 0; i < t.rows; i += rows) {
+    const int64_t m = std::min(rows, t.rows - i), from = is_upper ? i : 0, k = (is_upper ? t.columns : i + m) - from;
+    multiply({t.block(i, from, m, k), v.block(from, 0, k, v.columns)}, x.block(i, 0, m, x.columns));
+  }
+}
+
+/// Up to here results that were published keep their bits; the first are of whole decompositions, the second of values.
+constexpr int64_t most_swept_columns = 128, most_swept_values = 576;
+bool is_large_problem(int64_t columns, bool has_vectors) {
+  return columns > (has_vectors ? most_swept_columns : most_swept_values);
+}
+
+/// Columns of the triangular x become orthogonal; v (n, n), where given, becomes the product of the rotations. Where
+/// the columns' lengths are within 1e14, the first rotation is the fast SVD's: multiplying with a matrix that is
+/// orthogonal up to rounding changes every singular value relatively little (Ostrowski), the product's own rounding
+/// adds 2⁻¹⁰⁶ of the longest column, and Jacobi is left with the last digits. Steeper ones are nearly orthogonal
+/// already.
+void orthogonalise(const View& x, bool is_upper, Dense* v) {
   constexpr int64_t least_columns = 16;
   constexpr double steepest = 1e14;
   const int64_t n = x.columns;
+  const bool is_large = is_large_problem(n, v != nullptr);
   const std::vector<double> squares = squares_of(x);
   const auto [shortest, longest] = std::minmax_element(squares.begin(), squares.end());
   if (n >= least_columns && std::sqrt(*longest) <= steepest * std::sqrt(*shortest)) {
     Dense first = fast_right_vectors(Dense::copy_of(x).view());
     const Dense before = Dense::copy_of(x);
-    multiply({before.view(), first.view()}, x);
+    if (is_large) multiply_triangular(before.view(), is_upper, first.view(), x);
+    else multiply({before.view(), first.view()}, x);
     if (v) *v = std::move(first);
   } else if (v) {
     *v = Dense::identity(n, n);
   }
   const View turned = v ? v->view() : View{nullptr, 0, n, 0};
   const double tolerance = tolerance_of(x.rows);
-  for (int count = 0; count < 60; ++count)
-    if (!(n >= 3 * rotated_columns ? sweep_blocks(x, turned, tolerance) : sweep(x, turned, tolerance) > 0)) return;
+  for (int count = 0; count < 60; ++count) {
+    if (is_large) {
+      LastRotations last(x, tolerance);
+      if (last.is_empty() || (last.is_last() && !v)) return;  // a last step changes no column's length
+      if (last.is_small()) last.apply(turned);
+      else sweep_blocks(x, turned, tolerance, last.large_pairs());
+      if (last.is_last()) return;
+    } else if (!(n >= 3 * rotated_columns ? sweep_blocks(x, turned, tolerance) : sweep(x, turned, tolerance) > 0)) {
+      return;
+    }
+  }
   fail("svd: one-sided Jacobi did not converge in 60 sweeps over a {} by {} matrix", x.rows, x.columns);
 }
 
@@ -168,10 +196,11 @@ std::vector<int64_t> rows_by_size(const View& a) {
 }
 
 /// What is done before Jacobi: rows by size, sorted·P = Q·R and R = L·Q₂ᵀ; L (r, r), for the rank r, has nearly
-/// orthogonal columns already.
+/// orthogonal columns already. A large R that is not graded needs no second factorisation: the fast SVD leaves its
+/// columns nearly orthogonal, too.
 class Prepared {
  public:
-  explicit Prepared(const View& a) : order_(rows_by_size(a)), sorted_(Dense::empty(a.rows, a.columns)) {
+  Prepared(const View& a, bool is_large) : order_(rows_by_size(a)), sorted_(Dense::empty(a.rows, a.columns)) {
     const int64_t m = a.rows, n = a.columns;
     exponent_ = std::ilogb(largest_of(a));
     for (int64_t j = 0; j < n; ++j)
@@ -181,11 +210,17 @@ class Prepared {
     const Dense full = form_r(sorted_.view());
     int64_t r = 0;
     while (r < n && std::abs(full(r, r)) > smallest_ratio * std::abs(full(0, 0))) ++r;
+    is_upper_ = is_large && r == n && std::abs(full(n - 1, n - 1)) > least_graded * std::abs(full(0, 0));
+    if (is_upper_) return;
     second_ = Dense::copy_of(full.block(0, 0, r, n), true);  // (n, r)
     tau_ = factor_qr(second_.view());
   }
 
-  Dense l() const { return Dense::copy_of(form_r(second_.view()).view(), true); }
+  bool is_upper() const { return is_upper_; }
+  /// L (r, r), or R.
+  Dense triangle() const {
+    return is_upper_ ? form_r(sorted_.view()) : Dense::copy_of(form_r(second_.view()).view(), true);
+  }
   int exponent() const { return exponent_; }
   /// U = Π·Q·[X/Σ, I], V = P·Q₂·[rotations, I]: beyond the rank, the columns of Q and Q₂ complete the bases. What is
   /// given is used up.
@@ -194,11 +229,14 @@ class Prepared {
     return with_rows_at(u, order_);
   }
   Dense right(const Dense& v) const {
-    apply_q(second_.view(), tau_, v.view(), false);
+    if (!is_upper_) apply_q(second_.view(), tau_, v.view(), false);
     return with_rows_at(v, first_.permutation);
   }
 
  private:
+  /// R's last diagonal element in units of its first.
+  static constexpr double least_graded = 1e-6;
+
   static Dense with_rows_at(const Dense& x, const std::vector<int64_t>& place) {
     Dense out = Dense::empty(x.rows(), x.columns());
     for (int64_t j = 0; j < x.columns(); ++j)
@@ -211,6 +249,7 @@ class Prepared {
   PivotedFactors first_;
   std::vector<double> tau_;
   int exponent_ = 0;
+  bool is_upper_ = false;
 };
 
 std::vector<double> lengths_of(const View& x) {
@@ -225,10 +264,10 @@ Factors jacobi_svd(const View& a) {
   const int64_t m = a.rows, n = a.columns;
   std::vector<double> s(static_cast<size_t>(n));
   if (largest_of(a) == 0) return {Dense::identity(m, n), std::move(s), Dense::identity(n, n)};
-  const Prepared prepared(a);
-  const Dense x = prepared.l();
+  const Prepared prepared(a, is_large_problem(n, true));
+  const Dense x = prepared.triangle();
   Dense rotations;
-  orthogonalise(x.view(), &rotations);
+  orthogonalise(x.view(), prepared.is_upper(), &rotations);
   const std::vector<double> lengths = lengths_of(x.view());
   std::vector<size_t> rank(lengths.size());
   std::iota(rank.begin(), rank.end(), size_t{0});
@@ -246,9 +285,9 @@ Factors jacobi_svd(const View& a) {
 std::vector<double> jacobi_values(const View& a) {
   std::vector<double> s(static_cast<size_t>(a.columns));
   if (largest_of(a) == 0) return s;
-  const Prepared prepared(a);
-  const Dense x = prepared.l();
-  orthogonalise(x.view(), nullptr);
+  const Prepared prepared(a, is_large_problem(a.columns, false));
+  const Dense x = prepared.triangle();
+  orthogonalise(x.view(), prepared.is_upper(), nullptr);
   const std::vector<double> lengths = lengths_of(x.view());
   for (size_t j = 0; j < lengths.size(); ++j) s[j] = std::scalbn(lengths[j], prepared.exponent());
   std::sort(s.rbegin(), s.rend());

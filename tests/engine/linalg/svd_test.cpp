@@ -99,51 +99,6 @@ TEST_CASE("the values of known matrices") {
   }
 }
 
-namespace {
-
-/// Singular values by one-sided Jacobi in long double: eleven bits more than what is tested.
-std::vector<double> reference_values(const Tensor& a) {
-  const auto m = static_cast<size_t>(a.dim(0)), n = static_cast<size_t>(a.dim(1));
-  const std::vector<double> values = a.to_vector<double>();
-  std::vector<std::vector<long double>> x(n, std::vector<long double>(m));
-  for (size_t i = 0; i < m * n; ++i) x[i % n][i / n] = values[i];
-  const auto inner = [&](size_t p, size_t q) {
-    long double sum = 0;
-    for (size_t i = 0; i < m; ++i) sum += x[p][i] * x[q][i];
-    return sum;
-  };
-  for (bool any = true; any;) {
-    any = false;
-    for (size_t p = 0; p < n; ++p) {
-      for (size_t q = p + 1; q < n; ++q) {
-        const long double g = inner(p, q), dp = inner(p, p), dq = inner(q, q);
-        if (std::abs(g) <= 1e-17L * std::sqrt(dp) * std::sqrt(dq)) continue;
-        any = true;
-        const long double zeta = (dq - dp) / (2 * g);
-        const long double t = std::copysign(1 / (std::abs(zeta) + std::sqrt(zeta * zeta + 1)), zeta);
-        const long double c = 1 / std::sqrt(t * t + 1), s = c * t;
-        for (size_t i = 0; i < m; ++i) {
-          const long double u = x[p][i], v = x[q][i];
-          x[p][i] = c * u - s * v;
-          x[q][i] = s * u + c * v;
-        }
-      }
-    }
-  }
-  std::vector<double> out(n);
-  for (size_t j = 0; j < n; ++j) out[j] = static_cast<double>(std::sqrt(inner(j, j)));
-  std::sort(out.rbegin(), out.rend());
-  return out;
-}
-
-double worst_relative(const std::vector<double>& s, const std::vector<double>& wanted) {
-  double worst = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) worst = std::max(worst, std::abs(s[i] / wanted[i] - 1));
-  return worst;
-}
-
-}  // namespace
-
 TEST_CASE("accurate keeps the small singular values of graded matrices") {
   const auto graded = [](int64_t n, double last) {
     std::vector<double> out(static_cast<size_t>(n));
