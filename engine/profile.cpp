@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "engine/context.h"
 #include "engine/device_stream.h"
@@ -73,43 +71,20 @@ std::vector<ProfiledOp> Profile::ops() const {
     const Span& span = spans_[i];
     if (span.end == 0) continue;  // still open
     const double time = span.end - span.begin;
-    ProfiledOp op{span.name, span.begin, time, span.begin, time, 0};
+    ProfiledOp op{span.name, span.begin, time, span.begin, time, 0, span.work, out.size()};
     if (times && span.first && span.last) {
       op.device_begin = times->microseconds(zero_, span.first);
       op.device_time = times->microseconds(span.first, span.last);
     }
     op.own_time = op.device_time;
     places[i] = out.size();
-    if (span.outer != i && spans_[span.outer].end != 0) out[places[span.outer]].own_time -= op.device_time;
+    if (span.outer != i && spans_[span.outer].end != 0) {
+      op.outer = places[span.outer];
+      out[op.outer].own_time -= op.device_time;
+    }
     out.push_back(op);
   }
   return out;
-}
-
-std::string profile_text(const std::vector<ProfiledOp>& ops) {
-  struct Sum {
-    int64_t calls = 0;
-    double device = 0, host = 0;
-  };
-  std::map<std::string, Sum> sums;
-  double all = 0;
-  for (const ProfiledOp& op : ops) {
-    Sum& sum = sums[op.name];
-    ++sum.calls;
-    sum.device += op.own_time;
-    sum.host += op.host_time;
-    all += op.own_time;
-  }
-  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.device > b.second.device; });
-  std::string text =
-      fmt::format("{:<28}{:>8}{:>12}{:>8}{:>12}{:>12}\n", "op", "calls", "total ms", "share", "mean us", "host ms");
-  for (const auto& [name, sum] : rows)
-    fmt::format_to(std::back_inserter(text), "{:<28}{:>8}{:>12.3f}{:>7.1f}%{:>12.1f}{:>12.3f}\n", name, sum.calls,
-                   sum.device * 1e-3, all > 0 ? 100 * sum.device / all : 0, sum.device / static_cast<double>(sum.calls),
-                   sum.host * 1e-3);
-  return text;
 }
 
 std::string profile_trace(const std::vector<ProfiledOp>& ops, Device device) {

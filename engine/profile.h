@@ -1,9 +1,11 @@
 #pragma once
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device.h"
+#include "engine/work.h"
 
 namespace headroom::engine {
 
@@ -13,6 +15,8 @@ struct ProfiledOp {
   double host_begin, host_time;      ///< of the thread that ran it, or queued it
   double device_begin, device_time;  ///< from the first to the last of its kernels on the stream
   double own_time;                   ///< of device_time, without the ops that this one ran
+  Work work{};
+  size_t outer = 0;  ///< the place in ops() of the op that ran this one; its own: none
 };
 
 /// Times every op that this thread runs while it lives: by events on the context's stream where the device queues its
@@ -31,6 +35,7 @@ class Profile {
 
   /// Called by the dispatcher around an op.
   void begin(const char* name);
+  void set_work(Work work) { spans_[open_.back()].work = std::move(work); }
   void end();
 
  private:
@@ -39,6 +44,7 @@ class Profile {
     double begin, end;
     void *first, *last;  ///< points in time of the stream; null on the CPU
     size_t outer;        ///< the span of the op that ran this one; its own: none
+    Work work{};
   };
   double now() const;
 
@@ -70,8 +76,6 @@ class OpSpan {
   Profile* profile_;
 };
 
-/// A table of the ops by the device's time of their own, which adds up to that of all: calls, total, share, mean.
-std::string profile_text(const std::vector<ProfiledOp>& ops);
 /// The ops in Chrome's trace format, which Perfetto opens: a track of the host and one of the device.
 std::string profile_trace(const std::vector<ProfiledOp>& ops, Device device);
 

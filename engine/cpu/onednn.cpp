@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "engine/isa.h"
+#include "engine/parallel.h"
 #endif
 
 namespace headroom::engine {
@@ -37,18 +38,18 @@ struct OpenMp {
   void (*set_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
 };
 
-/// While it lives, parallel regions of the calling thread have one thread: oneDNN neither starts others nor lets its
-/// sums depend on their number.
-class OneThread {
+/// While it lives, parallel regions of the calling thread have so many threads. With one, oneDNN neither starts others
+/// nor lets its sums depend on their number.
+class Threads {
  public:
-  OneThread() {
-    if (openmp().set_threads) openmp().set_threads(1);
+  explicit Threads(int count) {
+    if (openmp().set_threads) openmp().set_threads(count);
   }
-  ~OneThread() {
+  ~Threads() {
     if (openmp().set_threads) openmp().set_threads(previous_);
   }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
 
  private:
   static const OpenMp& openmp() {
@@ -57,6 +58,11 @@ class OneThread {
   }
   int previous_ = openmp().max_threads ? openmp().max_threads() : 1;
 };
+
+bool is_limited() {
+  static const bool limited = limit_isa();
+  return limited;
+}
 
 }  // namespace
 
@@ -67,10 +73,29 @@ std::string onednn_version() {
 
 bool onednn_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
                   const float* b, int64_t ldb, float* c, int64_t ldc) {
-  static const bool limited = limit_isa();
-  if (!limited) return false;
-  const OneThread one_thread;
+  if (!is_limited()) return false;
+  const Threads one(1);
   return dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
+         dnnl_success;
+}
+
+bool onednn_parallel_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+                          int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
+  if (!is_limited()) return false;
+  const Threads all(num_threads());
+  return dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
+         dnnl_success;
+}
+
+/// Exported by oneDNN 2 and 3 for its own tests, and in no header of theirs.
+bool onednn_parallel_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const bf16* a,
+                          int64_t lda, const bf16* b, int64_t ldb, float* c, int64_t ldc) {
+  using Gemm = dnnl_status_t (*)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const bf16*, dnnl_dim_t,
+                                 const bf16*, dnnl_dim_t, float, float*, dnnl_dim_t);
+  static const auto gemm = reinterpret_cast<Gemm>(dlsym(RTLD_DEFAULT, "dnnl_gemm_bf16bf16f32"));
+  if (!gemm || !is_limited()) return false;
+  const Threads all(num_threads());
+  return gemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
          dnnl_success;
 }
 
@@ -79,6 +104,14 @@ bool onednn_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int6
 std::string onednn_version() { return ""; }
 bool onednn_sgemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*,
                   int64_t) {
+  return false;
+}
+bool onednn_parallel_gemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*,
+                          int64_t) {
+  return false;
+}
+bool onednn_parallel_gemm(bool, bool, int64_t, int64_t, int64_t, const bf16*, int64_t, const bf16*, int64_t, float*,
+                          int64_t) {
   return false;
 }
 

@@ -62,6 +62,13 @@ void OpBase::use_on_stream(std::span<const Operand> operands) {
   for (const Operand& operand : operands) operand.tensor->use_on_stream();
 }
 
+Work OpBase::plain_work(std::span<const Operand> operands, double exponentials) {
+  const Tensor& first = *operands[0].tensor;
+  Work work{.exponentials = exponentials * static_cast<double>(first.numel()), .bytes = bytes_of(first)};
+  for (const Operand& operand : operands) work.bytes += bytes_of(*operand.tensor);
+  return work;
+}
+
 ImplementationInfo OpBase::info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
                                 Device::Kind device) {
   return {name, word(device), str(dtypes), str(levels), is_reference, is_partial};

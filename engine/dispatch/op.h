@@ -65,6 +65,8 @@ class OpBase {
   [[noreturn]] void refuse(const Tensor& operand, bool has_partial) const;
   static void make_contiguous(std::span<const Operand> operands);
   static void use_on_stream(std::span<const Operand> operands);
+  /// Work of a call that declares none: every operand read, a result like the first one written.
+  static Work plain_work(std::span<const Operand> operands, double exponentials);
   static ImplementationInfo info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
                                  Device::Kind device);
 
@@ -86,7 +88,9 @@ template <class Call>
 class Op final : public OpBase {
  public:
   using Rows = std::vector<Implementation<Call>>;
-  Op(const char* name, const Rows& rows) : OpBase(name) {
+  /// `exponentials`: how many each element of the first operand needs. A call that cannot do with so many, or with the
+  /// bytes of its operands and of a result like the first one, has a `Work work() const`; so has every product.
+  Op(const char* name, const Rows& rows, double exponentials = 0) : OpBase(name), exponentials_(exponentials) {
     for (const Implementation<Call>& row : rows) add(row);
   }
 
@@ -115,6 +119,7 @@ class Op final : public OpBase {
   void run(Call& call) const {
     const OpSpan span(name());
     const auto operands = call.operands();
+    if (active_profile) active_profile->set_work(work_of(call, operands));
     const Tensor& first = *operands[0].tensor;
     const Device::Kind device = first.device().kind;
     if (device != Device::Kind::cpu) use_on_stream(operands);
@@ -145,8 +150,14 @@ class Op final : public OpBase {
  private:
   std::span<const Implementation<Call>> rows() const { return {rows_.data(), count_.load(std::memory_order_acquire)}; }
 
+  Work work_of(const Call& call, std::span<const Operand> operands) const {
+    if constexpr (requires { call.work(); }) return call.work();
+    else return plain_work(operands, exponentials_);
+  }
+
   std::array<Implementation<Call>, most_rows> rows_{};
   std::atomic<size_t> count_{0};
+  double exponentials_;
 };
 
 /// The usual table on the CPU: f32 kernels of some levels, and the reference loops in f32 and f64.

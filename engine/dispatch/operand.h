@@ -20,6 +20,15 @@ struct Operand {
   bool is_optional = false;  ///< may be undefined
 };
 
+/// Bytes of memory that an op reads or writes of it: none of an undefined tensor, and one row of a broadcast one.
+inline double bytes_of(const Tensor& x) {
+  if (!x.defined()) return 0;
+  auto bytes = static_cast<double>(size_of(x.dtype()));
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (x.strides()[axis] != 0 || x.dim(axis) == 0) bytes *= static_cast<double>(x.dim(axis));
+  return bytes;
+}
+
 /// The dtype of what a forward pass saves with its result (1/rms, a log-sum-exp): f32 for the halves, which would
 /// lose it, else the operands' own.
 inline DType statistic_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }

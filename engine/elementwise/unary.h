@@ -61,6 +61,13 @@ Implementation<UnaryGradCall> unary_grad_loops() {
 
 }  // namespace detail
 
+/// Exponentials that an element of a functor F needs: 0 where it does not say so.
+template <class F>
+constexpr double exponentials_of() {
+  if constexpr (requires { F::exponentials; }) return F::exponentials;
+  else return 0;
+}
+
 /// The rows of a functor F: reference loops in f32, f64 and the halves, and the SIMD kernel in f32.
 template <class F, const auto& kernel>
 Op<UnaryCall>::Rows unary_rows() {

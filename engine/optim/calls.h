@@ -16,6 +16,7 @@ struct AdamCall {
   auto operands() {
     return std::array{real("values", values), real("gradients", gradients), real("mean", mean), real("square", square)};
   }
+  Work work() const { return {.bytes = 7 * bytes_of(values) + bytes_of(copies)}; }  // all read, all but one written
 };
 extern Op<AdamCall> adam_op;
 

@@ -45,4 +45,37 @@ AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tenso
   return p;
 }
 
+Work attention_work(const AttentionProblem& p, DType dtype, bool is_gradient) {
+  int64_t seen = 0;
+  for (int64_t i = 0; i < p.queries; ++i) seen += std::max<int64_t>(0, p.visible(i) - p.first(i));
+  const double share = static_cast<double>(seen) / static_cast<double>(std::max<int64_t>(1, p.queries * p.keys));
+  const auto product = [&](int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b) {
+    return Product{m, n, k, transpose_a, transpose_b, p.batch * p.heads, dtype, share};
+  };
+  Work work{.products = {product(p.queries, p.keys, p.qk_dim, false, true)},  // q·kᵀ
+            .exponentials = static_cast<double>(p.batch * p.heads * seen)};
+  if (is_gradient) {
+    work.products.push_back(product(p.queries, p.keys, p.v_dim, false, true));    // dp = dy·vᵀ
+    work.products.push_back(product(p.keys, p.v_dim, p.queries, true, false));    // dv = pᵀ·dy
+    work.products.push_back(product(p.keys, p.qk_dim, p.queries, true, false));   // dk = dsᵀ·q
+    work.products.push_back(product(p.queries, p.qk_dim, p.keys, false, false));  // dq = ds·k
+  } else {
+    work.products.push_back(product(p.queries, p.v_dim, p.keys, false, false));  // y = p·v
+  }
+  return work;
+}
+
+Work AttentionCall::work() const {
+  Work work = attention_work(problem, q.dtype(), false);
+  work.bytes = bytes_of(q) + bytes_of(k) + bytes_of(v) + bytes_of(out.y) + bytes_of(out.lse);
+  return work;
+}
+
+Work AttentionGradCall::work() const {
+  Work work = attention_work(problem, q.dtype(), true);
+  for (const Tensor* x : {&q, &k, &v}) work.bytes += 2 * bytes_of(*x);  // each has a gradient
+  work.bytes += bytes_of(dy) + bytes_of(forward.y) + bytes_of(forward.lse);
+  return work;
+}
+
 }  // namespace headroom::engine

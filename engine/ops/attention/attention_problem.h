@@ -37,6 +37,10 @@ struct AttentionProblem {
   }
 };
 
+/// What attention does without its dropout: the scores that a query may see and their exponentials, and the values
+/// weighted by them; for gradients the scores once more, and four products.
+Work attention_work(const AttentionProblem& problem, DType dtype, bool is_gradient);
+
 /// The problem that these operands pose. Throws Error naming the shapes that do not fit, or the dropout.
 AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                                    const AttentionOptions& options);
@@ -53,6 +57,7 @@ struct AttentionCall {
     return std::array{real("q", q), real("k", k), real("v", v), optional_real("slopes", slopes),
                       optional_mask("key_mask", key_mask)};
   }
+  Work work() const;
 };
 
 /// One call of attention_grad(). dslopes (B, H), where slopes are given: still to be summed over the sequences, and of
@@ -72,6 +77,7 @@ struct AttentionGradCall {
                       optional_real("slopes", slopes),
                       optional_mask("key_mask", key_mask)};
   }
+  Work work() const;
 };
 
 extern Op<AttentionCall> attention_op;

@@ -29,6 +29,10 @@ struct CrossEntropyCall {
   bool mean;
   Tensor loss{}, dlogits{};  ///< (), (…, V)
   auto operands() { return std::array{real("logits", logits), index("targets", targets)}; }
+  Work work() const {
+    return {.exponentials = static_cast<double>(logits.numel()),
+            .bytes = bytes_of(logits) + bytes_of(targets) + bytes_of(dlogits)};
+  }
 };
 extern Op<CrossEntropyCall> cross_entropy_op;
 extern Op<ScaledGradientCall> cross_entropy_grad_op;

@@ -6,6 +6,7 @@
 // Activations of networks. A bound in ulp holds for every x of f32 at every instruction set, subnormal results among
 // them, before dy is multiplied in. `low` and `high` of a functor say where its tests draw x,
 // `tail_low` and `tail_high` where results are small; `ulps` and `slope_ulps` are the bounds of f and f' in f32.
+// `exponentials`: how many f needs, and f' where it reads x.
 namespace headroom::engine {
 
 /// y = max(x, 0), NaN kept;  dx = dy where not x ≤ 0, else 0. Exact.
@@ -29,6 +30,7 @@ struct Relu {
 /// -1.278 of 1/8.
 struct Silu {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 4, slope_ulps = 9;
   static constexpr bool slope_has_zero = true;
@@ -77,6 +79,7 @@ HEADROOM_HD T normal_tail_ratio(T t) {
 /// left tail: y within 7 ulp, f' within 7, or near its zero at -0.7518 of 1/8.
 struct Gelu {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 7, slope_ulps = 7;
   static constexpr bool slope_has_zero = true;
@@ -124,6 +127,7 @@ struct Gelu {
 /// 6 ulp, f' within 9, or near its zero at -0.7524 of 1/8.
 struct GeluTanh {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 6, slope_ulps = 9;
   static constexpr bool slope_has_zero = true;
@@ -173,6 +177,7 @@ struct GeluTanh {
 /// y is near 1. f32: y within 3 ulp, f' within 5.
 struct Sigmoid {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 5;
   static constexpr bool slope_has_zero = false;
@@ -197,6 +202,7 @@ struct Sigmoid {
 /// within 3 ulp, f' within 5.
 struct Tanh {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 5;
   static constexpr bool slope_has_zero = false;

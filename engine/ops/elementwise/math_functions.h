@@ -40,6 +40,7 @@ struct Abs {
 /// y = e^x;  dx = dy · y. f32: y and f' within 3 ulp.
 struct Exp {
   static constexpr bool reads_x = false, reads_y = true;
+  static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 3;
   static constexpr bool slope_has_zero = false;

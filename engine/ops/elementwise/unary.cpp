@@ -7,8 +7,9 @@
 namespace headroom::engine {
 
 #define HEADROOM_DEFINE(NAME, FUNCTOR)                                                                  \
-  UnaryOp NAME##_op{{#NAME, unary_rows<FUNCTOR, kernel::NAME##_forward>()},                             \
-                    {#NAME "_grad", unary_grad_rows<FUNCTOR, kernel::NAME##_backward>()}};              \
+  UnaryOp NAME##_op{{#NAME, unary_rows<FUNCTOR, kernel::NAME##_forward>(), exponentials_of<FUNCTOR>()}, \
+                    {#NAME "_grad", unary_grad_rows<FUNCTOR, kernel::NAME##_backward>(),                \
+                     FUNCTOR::reads_x ? exponentials_of<FUNCTOR>() : 0}};                               \
   Tensor NAME(const Tensor& x) { return unary(NAME##_op, x); }                                          \
   Tensor NAME##_grad(const Tensor& dy, const Tensor& x, const Tensor& y) {                              \
     return unary_grad(NAME##_op, dy, FUNCTOR::reads_x ? x : Tensor(), FUNCTOR::reads_y ? y : Tensor()); \

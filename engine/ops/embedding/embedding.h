@@ -16,11 +16,13 @@ struct EmbeddingCall {
   Tensor table, indices;
   Tensor y{};
   auto operands() { return std::array{real("table", table), index("indices", indices)}; }
+  Work work() const { return {.bytes = bytes_of(indices) + 2 * bytes_of(y)}; }  // the table's rows that are named
 };
 struct EmbeddingGradCall {
   Tensor dy, indices;
   Tensor dtable{};
   auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
+  Work work() const { return {.bytes = bytes_of(dy) + bytes_of(indices) + bytes_of(dtable)}; }
 };
 extern Op<EmbeddingCall> embedding_op;
 extern Op<EmbeddingGradCall> embedding_grad_op;

@@ -73,7 +73,8 @@ Op<KlDivergenceCall> kl_divergence_op{
                                     [](KlDivergenceCall& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
                                     [](KlDivergenceCall& c) { run<float>(c, divergence_loop); },
                                     [](KlDivergenceCall& c) { run<double>(c, divergence_loop); }),
-                                kernel::kl_divergence_rows.levels(), run_widened)};
+                                kernel::kl_divergence_rows.levels(), run_widened),
+    2};
 Op<ScaledGradientCall> kl_divergence_grad_op{
     "kl_divergence_grad",
     {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true},

@@ -70,6 +70,22 @@ void run_sums(LinearSumsCall& c) {
 
 }  // namespace
 
+Work LinearCall::work() const {
+  return {
+      .products = {{.m = x.dim(0), .n = weight.dim(0), .k = weight.dim(1), .transpose_b = true, .dtype = x.dtype()}},
+      .bytes = bytes_of(x) + bytes_of(weight) + bytes_of(bias) + bytes_of(y)};
+}
+
+Work LinearSumsCall::work() const {
+  Work work{.bytes = bytes_of(dy)};
+  if (!need_weight) return work;
+  const Product sums{.m = dy.dim(1), .n = x.dim(1), .k = dy.dim(0), .transpose_a = true, .dtype = x.dtype()};
+  work.products = {sums};
+  work.bytes += bytes_of(x);
+  work.bytes += dweight.defined() ? bytes_of(dweight) : static_cast<double>(sums.m * sums.n * size_of(x.dtype()));
+  return work;
+}
+
 Op<LinearCall> linear_op{
     "linear",
     {{.name = "tiles",

@@ -12,6 +12,7 @@ struct LinearCall {
   Tensor x, weight, bias;
   Tensor y{};
   auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("bias", bias)}; }
+  Work work() const;
 };
 extern Op<LinearCall> linear_op;
 
@@ -39,6 +40,7 @@ struct LinearSumsCall {
   bool need_weight, need_bias, has_bias;
   Tensor dweight, dbias;
   auto operands() { return std::array{real("dy", dy), real("x", x)}; }
+  Work work() const;
 };
 extern Op<LinearSumsCall> linear_sums_op;
 

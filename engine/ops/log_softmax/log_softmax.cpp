@@ -34,9 +34,9 @@ void log_softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t
 }  // namespace
 
 RowOp log_softmax_op{
-    {"log_softmax", row_rows<kernel::log_softmax_rows, log_softmax_loop<float>, log_softmax_loop<double>>()},
+    {"log_softmax", row_rows<kernel::log_softmax_rows, log_softmax_loop<float>, log_softmax_loop<double>>(), 1},
     {"log_softmax_grad",
-     row_grad_rows<kernel::log_softmax_grad_rows, log_softmax_grad_loop<float>, log_softmax_grad_loop<double>>()}};
+     row_grad_rows<kernel::log_softmax_grad_rows, log_softmax_grad_loop<float>, log_softmax_grad_loop<double>>(), 1}};
 
 Tensor log_softmax(const Tensor& x) { return map_rows(log_softmax_op, x); }
 Tensor log_softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(log_softmax_op, dy, y); }

@@ -65,8 +65,12 @@ Shape leading_of_product(const Tensor& a, const Tensor& b) {
 }
 
 template <class T>
-using Product = void (*)(const MatrixProduct<T>&, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
-                         int64_t c_step);
+using Gemm = void (*)(const MatrixProduct<T>&, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+                      int64_t c_step);
+
+bool folds(const MatmulCall& c) {
+  return !c.transpose_a && c.a.rank() > 2 && one_matrix(c.b) && c.b.rank() <= c.a.rank();
+}
 
 /// A call as a stack of products; those with one b are a single one.
 struct Stacks {
@@ -81,9 +85,6 @@ struct Stacks {
   const int64_t* b_offsets() const { return offsets_b.empty() ? nullptr : offsets_b.data(); }
 
  private:
-  static bool folds(const MatmulCall& c) {
-    return !c.transpose_a && c.a.rank() > 2 && one_matrix(c.b) && c.b.rank() <= c.a.rank();
-  }
   Stacks(const MatmulCall& c, bool folds)
       : y(folds ? c.y.reshape({c.y.shape().numel(0, c.y.rank() - 1), c.y.dim(-1)}) : c.y),  // (…·M, N)
         left(folds ? folded(c.a) : c.a, c.transpose_a),                                     // (…·M, K)
@@ -97,7 +98,7 @@ struct Stacks {
 };
 
 template <class T>
-void run(MatmulCall& c, Product<T> product) {
+void run(MatmulCall& c, Gemm<T> product) {
   const Stacks s(c);
   product({s.m,
            s.n,
@@ -125,6 +126,18 @@ void run_bf16(MatmulCall& c) {
 }
 
 }  // namespace
+
+Work MatmulCall::work() const {
+  const int64_t stack = leading(y.shape()).numel(), m = y.dim(-2) * (folds(*this) ? stack : 1);
+  return {.products = {{.m = m,
+                        .n = y.dim(-1),
+                        .k = a.dim(transpose_a ? -2 : -1),
+                        .transpose_a = transpose_a,
+                        .transpose_b = transpose_b,
+                        .batch = folds(*this) ? 1 : stack,
+                        .dtype = a.dtype()}},
+          .bytes = bytes_of(a) + bytes_of(b) + bytes_of(added) + bytes_of(y)};
+}
 
 Op<MatmulCall> matmul_op{"matmul",
                          {{.name = "tiles",

@@ -21,6 +21,7 @@ struct MatmulCall {
   Tensor added;
   Tensor y{};
   auto operands() { return std::array{real("a", a), real("b", b), optional_real("added", added)}; }
+  Work work() const;
 };
 extern Op<MatmulCall> matmul_op;
 

@@ -8,6 +8,7 @@ namespace headroom::engine {
 struct ScaledGradientCall {
   Tensor gradient, dy;  ///< any shape, and one element in the loss's dtype
   auto operands() { return std::array{real("gradient", gradient), statistic("dy", dy)}; }
+  Work work() const { return {}; }  // dy is 1 in a step
 };
 
 /// On the CPU in bf16, whose product is rounded once. A dy of 1, where the loss is what backward() starts from, needs

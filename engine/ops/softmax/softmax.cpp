@@ -31,7 +31,7 @@ void softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t n) 
 }  // namespace
 
 RowOp softmax_op{
-    {"softmax", row_rows<kernel::softmax_rows, softmax_loop<float>, softmax_loop<double>>()},
+    {"softmax", row_rows<kernel::softmax_rows, softmax_loop<float>, softmax_loop<double>>(), 1},
     {"softmax_grad", row_grad_rows<kernel::softmax_grad_rows, softmax_grad_loop<float>, softmax_grad_loop<double>>()}};
 
 Tensor softmax(const Tensor& x) { return map_rows(softmax_op, x); }

@@ -77,7 +77,8 @@ Op<SwigluCall> swiglu_op{
         kernel_and_loops<SwigluCall>(
             kernel::swiglu_forward.levels(), [](SwigluCall& c) { run<float>(c, kernel::swiglu_forward.best()); },
             [](SwigluCall& c) { run<float>(c, forward_loop); }, [](SwigluCall& c) { run<double>(c, forward_loop); }),
-        kernel::swiglu_forward.levels(), run_widened)};
+        kernel::swiglu_forward.levels(), run_widened),
+    1};
 
 Op<SwigluGradCall> swiglu_grad_op{
     "swiglu_grad",

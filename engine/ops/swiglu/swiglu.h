@@ -21,6 +21,10 @@ struct SwigluGradCall {
   Tensor dy, gate, up;
   Tensor dgate{}, dup{};  ///< undefined where not wanted
   auto operands() { return std::array{real("dy", dy), real("gate", gate), real("up", up)}; }
+  Work work() const {
+    return {.exponentials = static_cast<double>(gate.numel()),
+            .bytes = 3 * bytes_of(dy) + bytes_of(dgate) + bytes_of(dup)};
+  }
 };
 extern Op<SwigluCall> swiglu_op;
 extern Op<SwigluGradCall> swiglu_grad_op;

@@ -53,7 +53,13 @@ void run(const BenchArguments& arguments) {
                         engine::name_of(r.dtype), place_of(r), r.parameters,
                         bytes_text(static_cast<double>(r.peak_bytes)), r.system_allocations)
                 .c_str());
-  if (options.profiled) std::fputs(("\n" + engine::profile_text(r.ops)).c_str(), stdout);
+  if (!r.profile) return;
+  std::fputs(("\n" + profile_text(*r.profile)).c_str(), stdout);
+  if (const ProfileTable& p = *r.profile; p.has_floor)
+    std::puts(fmt::format("\nfloor {:.2f} ms: products {:.2f}, exponentials {:.2f}, bytes {:.2f}; step / floor {:.2f} "
+                          "(the least step)",
+                          p.floor_ms(), p.products_ms, p.exponentials_ms, p.bytes_ms, r.step_over_floor())
+                  .c_str());
 }
 
 }  // namespace
@@ -66,7 +72,7 @@ void add_bench_command(Command app) {
   command.option("--precision", a->precision, "as train.precision: f32 or bf16");
   command.option("--device", a->device, "cpu or cuda");
   command.flag("--eager", a->options.eager, "on cuda: op by op, not as one graph");
-  command.flag("--profile", a->options.profiled, "a table of three more steps, op by op");
+  command.flag("--profile", a->options.profiled, "each op of three more steps, its rates, and the floor of a step");
   command.option("--trace FILE", a->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens").output();
   command.flag("--force", a->force, "with --trace: replace the file that is there");
   add_threads_option(command, a->options.threads);

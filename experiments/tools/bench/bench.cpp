@@ -144,44 +144,52 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
   const std::vector<double> times = step_times(device, options.seconds, step);
   const double ms_median = median(times);
   std::vector<engine::ProfiledOp> ops;
+  constexpr int profiled_steps = 3;
   if (options.profiled) {
-    constexpr int profiled_steps = 3;
     const engine::Profile profile(device);
     for (int i = 0; i < profiled_steps; ++i) step();
     ops = profile.ops();
   }
-  return {.workload = workload.name,
-          .dtype = options.dtype,
-          .device = device,
-          .is_recorded = trainer.is_recorded(),
-          .threads = engine::num_threads(),
-          .forward_only = options.forward_only,
-          .steps = std::ssize(times),
-          .ms_min = *std::min_element(times.begin(), times.end()),
-          .ms_median = ms_median,
-          .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
-          .parameters = model.parameter_count(),
-          .peak_bytes = engine::allocator_stats(device).peak + trainer.step_memory().peak,
-          .system_allocations = system_allocations() - allocations,
-          .ops = std::move(ops)};
+  BenchResult result{.workload = workload.name,
+                     .dtype = options.dtype,
+                     .device = device,
+                     .is_recorded = trainer.is_recorded(),
+                     .threads = engine::num_threads(),
+                     .forward_only = options.forward_only,
+                     .steps = std::ssize(times),
+                     .ms_min = *std::min_element(times.begin(), times.end()),
+                     .ms_median = ms_median,
+                     .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
+                     .parameters = model.parameter_count(),
+                     .peak_bytes = engine::allocator_stats(device).peak + trainer.step_memory().peak,
+                     .system_allocations = system_allocations() - allocations,
+                     .ops = std::move(ops)};
+  if (options.profiled) {
+    std::optional<Rates> rates;
+    if (device.is_cpu() && options.dtype == engine::DType::f32) rates = measured_rates(result.peak_bytes);
+    result.profile = profile_table(result.ops, profiled_steps, rates ? &*rates : nullptr);
+  }
+  return result;
 }
 
 std::string to_json(const BenchResult& r) {
   const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
-  const nlohmann::ordered_json json{{"workload", r.workload},
-                                    {"peer", "headroom-" + version()},
-                                    {"mode", r.is_recorded ? "graph" : "eager"},
-                                    {"dtype", engine::name_of(r.dtype)},
-                                    {"device", r.device.str()},
-                                    {"threads", r.threads},
-                                    {"forward_only", r.forward_only},
-                                    {"steps", r.steps},
-                                    {"ms_min", thousandths(r.ms_min)},
-                                    {"ms_median", thousandths(r.ms_median)},
-                                    {"tokens_per_s", std::llround(r.tokens_per_second)},
-                                    {"params", r.parameters},
-                                    {"peak_bytes", r.peak_bytes},
-                                    {"system_allocations", r.system_allocations}};
+  nlohmann::ordered_json json{{"workload", r.workload},
+                              {"peer", "headroom-" + version()},
+                              {"mode", r.is_recorded ? "graph" : "eager"},
+                              {"dtype", engine::name_of(r.dtype)},
+                              {"device", r.device.str()},
+                              {"threads", r.threads},
+                              {"forward_only", r.forward_only},
+                              {"steps", r.steps},
+                              {"ms_min", thousandths(r.ms_min)},
+                              {"ms_median", thousandths(r.ms_median)},
+                              {"tokens_per_s", std::llround(r.tokens_per_second)},
+                              {"params", r.parameters},
+                              {"peak_bytes", r.peak_bytes},
+                              {"system_allocations", r.system_allocations}};
+  if (r.profile) json.update(profile_json(*r.profile));
+  if (r.step_over_floor() > 0) json["step_over_floor"] = thousandths(r.step_over_floor());
   return json.dump();
 }
 

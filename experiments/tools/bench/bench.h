@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "engine/device.h"
 #include "engine/dtype.h"
 #include "engine/profile.h"
+#include "experiments/tools/bench/profile_table.h"
 #include "models/config.h"
 
 namespace headroom::experiments {
@@ -49,9 +51,12 @@ struct BenchResult {
   double ms_min = 0, ms_median = 0;
   double tokens_per_second = 0;  ///< of the median step
   int64_t parameters = 0;
-  int64_t peak_bytes = 0;               ///< highest number of bytes that tensors held
-  int64_t system_allocations = 0;       ///< times memory was asked of the system after the second step
-  std::vector<engine::ProfiledOp> ops;  ///< of the profiled steps
+  int64_t peak_bytes = 0;                 ///< highest number of bytes that tensors held
+  int64_t system_allocations = 0;         ///< times memory was asked of the system after the second step
+  std::vector<engine::ProfiledOp> ops;    ///< of the profiled steps
+  std::optional<ProfileTable> profile{};  ///< of them; with a floor for f32, or bf16, on the CPU
+  /// The least step over the floor, which is made of least times as well; 0 without one.
+  double step_over_floor() const { return profile && profile->floor_ms() > 0 ? ms_min / profile->floor_ms() : 0; }
 };
 
 /// Times a Trainer's steps on random data, which is on the device: forward, backward, AdamW (learning rate 1e-3, decay

@@ -22,6 +22,9 @@ struct Machine {
 /// data sheets give them. Throws Error naming --on and all of them.
 const Machine& machine_named(const std::string& name);
 
+/// Bytes per second of a copy by all threads between two blocks of so many, each byte read and written.
+double measured_bandwidth(int64_t bytes = int64_t{1} << 28);
+
 /// This one: measured_peak() and a copy of memory that no cache holds, about a second together. Two-byte numbers have
 /// no faster products here, but half the bytes.
 Machine measure_this_machine();

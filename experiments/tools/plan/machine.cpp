@@ -21,23 +21,6 @@ Machine sheet(const char* name, const char* title, double f32, double half, doub
   return {name, title, {f32 * tera, bandwidth * tera}, {half * tera, bandwidth * tera}, memory * gib, false};
 }
 
-/// Bytes per second of a copy, each byte read and written, by all threads.
-double measured_bandwidth() {
-  constexpr int64_t bytes = int64_t(1) << 28, piece = int64_t(1) << 20;
-  constexpr int repeats = 4;
-  std::vector<char> from(bytes, 1), to(bytes, 2);
-  double best = 0;
-  for (int i = 0; i < repeats; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    engine::parallel_ranges(bytes, piece, [&](int64_t first, int64_t last) {
-      std::memcpy(to.data() + first, from.data() + first, static_cast<size_t>(last - first));
-    });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    best = std::max(best, 2.0 * static_cast<double>(bytes) / seconds);
-  }
-  return best;
-}
-
 }  // namespace
 
 const Machine& machine_named(const std::string& name) {
@@ -59,6 +42,23 @@ const Machine& machine_named(const std::string& name) {
     known.push_back(machine.name);
   }
   fail("--on: no machine \"{}\": expected one of {}", name, fmt::join(known, ", "));
+}
+
+double measured_bandwidth(int64_t bytes) {
+  constexpr int64_t most_piece = int64_t{1} << 20, least_traffic = int64_t{1} << 30;
+  const int64_t piece = std::clamp<int64_t>(bytes / 16, engine::elementwise_grain, most_piece);
+  const int64_t repeats = std::clamp<int64_t>(least_traffic / std::max<int64_t>(1, bytes), 4, 64);
+  std::vector<char> from(static_cast<size_t>(bytes), 1), to(static_cast<size_t>(bytes), 2);
+  double best = 0;
+  for (int64_t i = 0; i < repeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    engine::parallel_ranges(bytes, piece, [&](int64_t first, int64_t last) {
+      std::memcpy(to.data() + first, from.data() + first, static_cast<size_t>(last - first));
+    });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    best = std::max(best, 2.0 * static_cast<double>(bytes) / seconds);
+  }
+  return best;
 }
 
 Machine measure_this_machine() {
