@@ -30,6 +30,14 @@ struct Part {
   Tensor of(const Tensor& flat) const { return flat.slice(0, begin, end); }
 };
 
+/// The bytes of rank 0 reach twice as many ranks in every round.
+void spread_bytes(Ranks& ranks, std::span<std::byte> bytes, double patience) {
+  const int own = ranks.rank();
+  for (int reached = 1; reached < ranks.size(); reached *= 2)
+    if (own < reached) ranks.exchange(own + reached, bytes, {}, patience);
+    else if (own < 2 * reached) ranks.exchange(own - reached, {}, bytes, patience);
+}
+
 }  // namespace
 
 void check_shares(int64_t parts, int ranks) {
@@ -42,20 +50,16 @@ void check_shares(int64_t parts, int ranks) {
 }
 
 std::string told_by_first(Ranks& ranks, std::string text, double patience) {
-  const int own = ranks.rank();
-  for (int reached = 1; reached < ranks.size(); reached *= 2) {
-    uint64_t size = text.size();
-    const auto head = std::as_writable_bytes(std::span(&size, 1));
-    if (own < reached) {
-      ranks.exchange(own + reached, head, {}, patience);
-      ranks.exchange(own + reached, std::as_bytes(std::span(text)), {}, patience);
-    } else if (own < 2 * reached) {
-      ranks.exchange(own - reached, {}, head, patience);
-      text.resize(size);
-      ranks.exchange(own - reached, {}, std::as_writable_bytes(std::span(text)), patience);
-    }
-  }
+  uint64_t size = text.size();
+  spread_bytes(ranks, std::as_writable_bytes(std::span(&size, 1)), patience);
+  text.resize(size);
+  if (size > 0) spread_bytes(ranks, std::as_writable_bytes(std::span(text)), patience);
   return text;
+}
+
+bool decided_by_first(Ranks& ranks, bool value, double patience) {
+  spread_bytes(ranks, std::as_writable_bytes(std::span(&value, 1)), patience);
+  return value;
 }
 
 void check_same(Ranks& ranks, const std::string& own) {

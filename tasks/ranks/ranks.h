@@ -33,6 +33,9 @@ void check_shares(int64_t parts, int ranks);
 /// The text of rank 0, on every rank. The number of ranks is a power of two, here and below.
 std::string told_by_first(Ranks& ranks, std::string text, double patience);
 
+/// The same of one bit, in one message per rank.
+bool decided_by_first(Ranks& ranks, bool value, double patience);
+
 /// Throws Error naming this rank unless it has the same text as rank 0: what their bits depend on.
 void check_same(Ranks& ranks, const std::string& own);
 

@@ -230,6 +230,8 @@ TEST_CASE("ranks: a text of any length reaches all, and sums have the tree's ord
         const std::string text(length, 'x');
         require(told_by_first(self, self.is_first() ? text : "", 1) == text, "rank {} was told another", self.rank());
       }
+      for (const bool value : {false, true})
+        require(decided_by_first(self, self.is_first() && value, 1) == value, "rank {} decides itself", self.rank());
       for (const int64_t n : {1, 5, 64}) {
         // Numbers of all sizes, so that the order of a sum shows.
         const auto number = [](int rank, int64_t i) {
