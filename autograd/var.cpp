@@ -201,6 +201,11 @@ void Var::zero_grad() const {
   else node_->grad = Tensor();
 }
 
+void Var::keep_grad() const {
+  require(defined() && node_->bound, "keep_grad: no leaf that is in an arena");
+  node_->grad_fresh = false;
+}
+
 engine::DType Var::grad_dtype() const {
   require(defined(), "grad_dtype: undefined where a value was expected");
   return node_->grad_dtype;

@@ -67,6 +67,8 @@ class Var {
   /// only, in memory that no other gradient and no caller's tensor shares.
   Tensor grad() const;
   void zero_grad() const;
+  /// What somebody else wrote into the buffer of a bound leaf's gradient is its gradient, until the next zero_grad().
+  void keep_grad() const;
   /// The same value, cut off from the graph; undefined if this is.
   Var detach() const { return Var(value()); }
 

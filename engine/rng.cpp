@@ -114,7 +114,10 @@ RngKey Rng::take(const std::string& stream, int64_t count) {
   uint64_t& next = offsets_[stream];
   const auto found = bases_.find(stream);
   const Base base = found == bases_.end() ? Base{} : found->second;
-  const RngKey key{seed_, hash_name(stream), next - base.value, base.address};
+  const auto lane = lanes_.find(stream);
+  const bool is_main = lane == lanes_.end() || lane->second == 0;
+  const uint32_t number = hash_name(is_main ? stream : stream + "." + std::to_string(lane->second));
+  const RngKey key{seed_, number, next - base.value, base.address};
   next += (static_cast<uint64_t>(count) + 3) / 4 * 4;
   return key;
 }

@@ -23,6 +23,12 @@ class Rng {
     bases_[stream] = {base, base ? start : 0};
   }
 
+  /// Values of `stream` come from its lane `lane` from now on: offsets are common to all lanes, the values are not.
+  /// Lane 0 is the stream itself.
+  void set_lane(const std::string& stream, int64_t lane) { lanes_[stream] = lane; }
+  /// The stream goes on from this offset, a multiple of four.
+  void set_next(const std::string& stream, uint64_t offset) { offsets_[stream] = offset; }
+
   uint64_t seed() const { return seed_; }
   const std::map<std::string, uint64_t>& offsets() const { return offsets_; }
   /// The stream's next offset; 0 for one that was never drawn from.
@@ -38,6 +44,7 @@ class Rng {
   uint64_t seed_;
   std::map<std::string, uint64_t> offsets_;
   std::map<std::string, Base> bases_;
+  std::map<std::string, int64_t> lanes_;
 };
 
 /// Uniform on [low, high), f32 or f64. Throws Error unless both are finite and low ≤ high. All three fills have the

@@ -115,6 +115,10 @@ void ParameterArena::zero_grad() const {
   for (const Parameter& parameter : parameters_) parameter.var.zero_grad();
 }
 
+void ParameterArena::keep_gradients() const {
+  for (const Parameter& parameter : parameters_) parameter.var.keep_grad();
+}
+
 double ParameterArena::gradient_norm() const { return engine::norm(gradients()); }
 
 }  // namespace headroom::autograd

@@ -44,6 +44,8 @@ class ParameterArena {
   void refresh_copies() const;
   /// Makes every gradient count as zero; costs nothing.
   void zero_grad() const;
+  /// What was written into gradients() is every parameter's gradient, whether backward() gave it one or not.
+  void keep_gradients() const;
   /// √Σg². Throws nothing on NaN: the caller decides.
   double gradient_norm() const;
 

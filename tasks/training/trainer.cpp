@@ -31,10 +31,21 @@ void decide(std::vector<autograd::Parameter>& parameters, const std::vector<std:
   }
 }
 
+int size_of(const Ranks* ranks) { return ranks ? ranks->size() : 1; }
+
 autograd::ParameterArena arena_of(const models::Transformer& model, const TrainerConfig& config) {
   require(config.batch >= 1, "trainer: a batch of {} sequences", config.batch);
   require(config.accumulate >= 1, "trainer: a batch in {} parts", config.accumulate);
   require(config.clip >= 0, "trainer: gradients clipped to a norm of {}", config.clip);
+  if (config.parts > 1 || config.ranks) {
+    check_shares(config.parts, size_of(config.ranks));
+    require(config.batch % config.parts == 0, "trainer: {} parts do not divide a batch of {}", config.parts,
+            config.batch);
+    require(config.accumulate == 1, "trainer: a batch in {} parts is not cut into {} more", config.parts,
+            config.accumulate);
+    require(config.device.is_cpu() || size_of(config.ranks) == 1, "trainer: ranks train on the CPU, not on {}",
+            config.device.str());
+  }
   require(config.read_every >= 1, "trainer: state read every {} steps", config.read_every);
   std::vector<autograd::Parameter> parameters = model.parameters();
   decide(parameters, config.decay, "decay", true);
@@ -43,7 +54,8 @@ autograd::ParameterArena arena_of(const models::Transformer& model, const Traine
 }
 
 int64_t part_size(int64_t sequences, const TrainerConfig& config) {
-  return (sequences + config.accumulate - 1) / config.accumulate;
+  const int64_t parts = std::max(config.accumulate, config.parts);
+  return (sequences + parts - 1) / parts;
 }
 
 /// Targets that count in a batch's loss: classes that are not ignored; else sequences.
@@ -67,13 +79,16 @@ std::vector<double> shares_of(const Batch& batch, const TrainerConfig& config) {
 }
 
 /// The keys of a stream are relative to a step's state while this lives; those taken afterwards, for a loss outside of
-/// a step, must not point into it.
+/// a step, must not point into it, and are no part's.
 class RelativeKeys {
  public:
   RelativeKeys(engine::Rng& rng, const char* stream, const Tensor& state) : rng_(rng), stream_(stream) {
     rng_.set_base(stream_, engine::random_base(state), rng_.next(stream_));
   }
-  ~RelativeKeys() { rng_.set_base(stream_, nullptr, 0); }
+  ~RelativeKeys() {
+    rng_.set_base(stream_, nullptr, 0);
+    rng_.set_lane(stream_, 0);
+  }
   RelativeKeys(const RelativeKeys&) = delete;
   RelativeKeys& operator=(const RelativeKeys&) = delete;
 
@@ -94,8 +109,9 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
       optimizer_(autograd::make_optimizer(config.optimizer, arena_)),
       schedule_(
           autograd::make_schedule(config.schedule.empty() ? std::vector{autograd::ScheduleConfig{}} : config.schedule)),
+      sum_(arena_.gradients(), config.parts / size_of(config.ranks)),
       rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)),
-      shares_(Tensor::empty({config.accumulate}, engine::DType::f64, config.device)),
+      shares_(Tensor::empty({std::max(config.accumulate, config.parts)}, engine::DType::f64, config.device)),
       recorded_(config.note) {
   state_.random_offset = rng_.next(dropout_stream);
   engine::write_step_state(optimizer_->step_state(), state_);
@@ -128,6 +144,49 @@ void Trainer::set_draws(uint64_t count) {
   engine::write_step_state(optimizer_->step_state(), values);
 }
 
+Tensor Trainer::run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done) {
+  const int64_t sequences = batch.input.dim(0), size = part_size(sequences, config_);
+  const auto at = static_cast<int64_t>(i);
+  Var part_loss = loss(parts == 1 ? batch : batch.slice(at * size, std::min(sequences, (at + 1) * size)));
+  if (parts > 1) part_loss = part_loss * Var(shares_.slice(0, at, at + 1).reshape({}).to(part_loss.value().dtype()));
+  done(Phase::forward);
+  part_loss.backward();
+  done(Phase::backward);
+  return part_loss.value();
+}
+
+void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done) {
+  require(std::ssize(shares) == config_.parts && batch.input.dim(0) % config_.parts == 0,
+          "trainer: {} parts do not divide a batch of {}", config_.parts, batch.input.dim(0));
+  const int64_t count = config_.parts / size_of(config_.ranks);
+  const size_t first = config_.ranks ? static_cast<size_t>(count * config_.ranks->rank()) : 0;
+  const uint64_t start = rng_.next(dropout_stream);
+  uint64_t drawn = 0;  // by a part: all draw as many, but for those that nothing is scored in
+  std::vector<Tensor> losses;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    rng_.set_lane(dropout_stream, static_cast<int64_t>(first + i));
+    rng_.set_next(dropout_stream, start);
+    arena_.zero_grad();
+    losses.push_back(shares[first + i] == 0 ? Tensor::zeros({}, engine::DType::f64, config_.device)
+                                            : run_part(batch, shares.size(), first + i, done));
+    drawn = std::max(drawn, rng_.next(dropout_stream) - start);
+    sum_.add(arena_.gradients(), static_cast<int64_t>(i));
+  }
+  arena_.keep_gradients();
+  if (count < config_.parts) {
+    std::vector<double> own{static_cast<double>(drawn)};
+    for (const Tensor& loss : losses) own.push_back(loss.item());
+    const std::vector<double> all = gathered(*config_.ranks, own);
+    losses.clear();
+    for (size_t i = 0; i < all.size(); ++i)
+      if (i % own.size() == 0) drawn = std::max(drawn, static_cast<uint64_t>(all[i]));
+      else losses.push_back(Tensor::full({}, all[i], engine::DType::f64));
+    sum_over(*config_.ranks, arena_.gradients());
+  }
+  for (const Tensor& loss : losses) engine::step_loss_inplace(optimizer_->step_state(), loss);
+  rng_.set_next(dropout_stream, start + drawn);
+}
+
 void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
                        const std::function<void(Phase)>& on_phase) {
   const auto done = [&](Phase phase) {
@@ -139,22 +198,11 @@ void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
   engine::step_begin_inplace(state, rates_);
   arena_.zero_grad();
   done(Phase::batch);
-  const int64_t sequences = batch.input.dim(0);
-  for (size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] == 0) continue;
-    const int64_t begin = static_cast<int64_t>(i) * part_size(sequences, config_);
-    const bool is_whole = shares.size() == 1;
-    const Batch part =
-        is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size(sequences, config_)));
-    Var part_loss = loss(part);
-    if (!is_whole) {
-      const auto at = static_cast<int64_t>(i);
-      part_loss = part_loss * Var(shares_.slice(0, at, at + 1).reshape({}).to(part_loss.value().dtype()));
-    }
-    engine::step_loss_inplace(state, part_loss.value());
-    done(Phase::forward);
-    part_loss.backward();
-    done(Phase::backward);
+  if (config_.parts > 1) {
+    run_tree(batch, shares, done);
+  } else {
+    for (size_t i = 0; i < shares.size(); ++i)
+      if (shares[i] != 0) engine::step_loss_inplace(state, run_part(batch, shares.size(), i, done));
   }
   if (config_.measures_norm || config_.clip > 0) engine::step_norm_inplace(state, arena_.gradients(), config_.clip);
   optimizer_->update();

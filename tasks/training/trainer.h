@@ -7,6 +7,7 @@
 #include "engine/optim/step_state.h"
 #include "engine/rng.h"
 #include "models/transformer.h"
+#include "tasks/ranks/tree_sum.h"
 #include "tasks/task.h"
 #include "tasks/training/recorded_step.h"
 #include "tasks/training/resume.h"
@@ -19,7 +20,8 @@ enum class Phase { batch, forward, backward, update };
 
 /// Trains a model: batch → loss → backward → clip → optimizer → schedule. What changes from step to step is a StepState
 /// on the device, which the host reads every `read_every` steps. The same arguments give the same bits on any number of
-/// threads, and also when the training went through a checkpoint. Not for several threads at once.
+/// threads, and of ranks that share its parts, also when the training went through a checkpoint, which does not know
+/// how many they were. Not for several threads at once.
 ///
 /// On a device that can record (a GPU, in a StreamScope), two steps run op by op and the third is recorded as a whole,
 /// update and random offsets included; from then on a step is a copy of its batch and one replay, which gives the same
@@ -38,8 +40,10 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   /// One step, with the sequences that the objective has for it. The gradients of the parts of a batch add up in their
-  /// order, each weighted by its share of scored targets. Where the loss or the gradient norm is not finite the weights
-  /// and moments stay as they were. `on_phase` is called at the end of each phase. Returns state().
+  /// order (those of `accumulate`) or along a tree, each weighted by its share of scored targets. With ranks all must
+  /// call it, and an Error from another's end names that one: this training is then no longer to be used. Where the
+  /// loss or the gradient norm is not finite the weights and moments stay as they were. `on_phase` is called at the end
+  /// of each phase. Returns state().
   const engine::StepState& step(const std::function<void(Phase)>& on_phase = {});
   /// Forward pass and loss of a batch, as a step does it.
   Var loss(const Batch& batch);
@@ -73,6 +77,10 @@ class Trainer {
   void write_shares(const std::vector<double>& shares);
   /// Says to the device how many random numbers a step draws.
   void set_draws(uint64_t count);
+  /// Forward and backward pass of part i of `parts` of a batch. Returns its share of the loss, ().
+  Tensor run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done);
+  /// All parts of a batch, over all ranks, their gradients added along the tree.
+  void run_tree(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done);
   void run_step(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& on_phase);
 
   const models::Transformer& model_;
@@ -82,9 +90,10 @@ class Trainer {
   const autograd::ParameterArena arena_;
   const std::unique_ptr<autograd::Optimizer> optimizer_;
   const std::unique_ptr<autograd::Schedule> schedule_;
+  const TreeSum sum_;
   engine::Tensor rates_;   ///< f64 (read_every), on the device: learning rates of the steps up to rates_end_
   int64_t rates_end_ = 0;  ///< the first step that has no rate yet
-  engine::Tensor shares_;  ///< f64 (accumulate), on the device: what the loss of each part is multiplied by
+  engine::Tensor shares_;  ///< f64 (accumulate or parts), on the device: what the loss of each part is multiplied by
   std::vector<double> shares_there_;
   uint64_t recorded_draws_ = 0;  ///< random numbers of a step of the recording's shape
   int64_t steps_done_ = 0;

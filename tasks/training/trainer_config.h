@@ -9,6 +9,7 @@
 #include "engine/context.h"
 #include "engine/device.h"
 #include "engine/isa.h"
+#include "tasks/ranks/ranks.h"
 
 namespace headroom::tasks {
 
@@ -19,6 +20,10 @@ struct TrainerConfig {
   double clip = 0;                                 ///< largest global gradient norm; 0: no clipping
   int64_t batch = 32;                              ///< sequences, fresh ones each step
   int64_t accumulate = 1;                          ///< parts that a batch is cut into; their gradients add up
+  /// A power of two that divides `batch`: above 1, the gradient is the sum over that many parts along one binary tree,
+  /// one part at a time, and each part has a dropout of its own. `accumulate` is then 1.
+  int64_t parts = 1;
+  Ranks* ranks = nullptr;  ///< those that share the parts evenly, to the bits of one process; null: there is one
   std::vector<std::string> decay, no_decay;        ///< patterns of parameter names, in place of the modules' own choice
   bool measures_norm = true;  ///< false: no gradient norm, and so no check that it is finite, where clip is 0
   /// The model reads bf16 copies of f32 masters, which the optimizer updates; activations are then bf16: docs/cuda.md.

@@ -8,12 +8,14 @@
 
 #include "engine/allocator.h"
 #include "engine/error.h"
+#include "engine/isa.h"
 #include "experiments/output/file.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/finetune.h"
 #include "experiments/program/models/model_arguments.h"
+#include "experiments/program/ranks/mpi_ranks.h"
 #include "experiments/version.h"
 #include "models/checkpoints/classifier.h"
 #include "models/checkpoints/compact_model.h"
@@ -131,14 +133,24 @@ std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const Fi
   return models::load(*plan.base, plan.edit, load_options(tasks::trained_part_named(a.part), plan.edit.config));
 }
 
+/// The checkpoint that all ranks go on from. They must have the same settings, model, data and kernels.
+std::filesystem::path begun_together(tasks::Ranks& ranks, const tasks::FinetuneSettings& settings,
+                                     const std::filesystem::path& file, std::optional<tasks::FileOfFirst>& common) {
+  std::string own = fmt::format("{}, {} kernels", version_text(), engine::name_of(engine::active_isa()));
+  for (const auto& [name, value] : settings) own += fmt::format(", {} {}", name, value);
+  tasks::check_same(ranks, own);
+  common.emplace(ranks, file);
+  return ranks.is_first() ? file : common->path();
+}
+
 /// Trains, and leaves the trained weights in the plan's edit.
-FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& log) {
+FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& log, tasks::Ranks* ranks) {
   FinetuneResult result;
   const FinetuneData& data = *plan.data;
   const auto seed = static_cast<uint64_t>(a.seed);
   // What is written during the training is tried before the model is read and measured.
   std::filesystem::path file;
-  if (!a.checkpoint.empty()) {
+  if (!a.checkpoint.empty() && (!ranks || ranks->is_first())) {
     make_folder(a.checkpoint);
     file = std::filesystem::path(a.checkpoint) / "finetune.safetensors";
     models::check_apart(
@@ -147,8 +159,13 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
     check_file(file);
   }
   const std::unique_ptr<models::Transformer> model = loaded(a, plan);
-  tasks::Trainer trainer(*model, data.objective(), trainer_config(a, plan.steps), plan.rng);
-  tasks::Finetuning training(trainer, file, settings_of(a, data, plan.steps));
+  tasks::TrainerConfig config = trainer_config(a, plan.steps);
+  config.ranks = ranks;
+  tasks::Trainer trainer(*model, data.objective(), config, plan.rng);
+  const tasks::FinetuneSettings settings = settings_of(a, data, plan.steps);
+  std::optional<tasks::FileOfFirst> common;
+  if (ranks) file = begun_together(*ranks, settings, file, common);
+  tasks::Finetuning training(trainer, file, settings);
   result.parameters = model->parameter_count();
   for (const autograd::Parameter& parameter : model->parameters()) result.trained += parameter.var.value().numel();
   const auto measure = [&](const char* when) {
@@ -157,7 +174,16 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
       line.show(fmt::format("measuring {} the training  {:.0f} %", when, 100 * share), share);
     });
   };
-  if (!training.resume()) training.before = measure("before");
+  const bool has_resumed = training.resume();
+  // Only the first of several ranks measures, writes and shows; the others train.
+  if (ranks && !ranks->is_first()) {
+    tasks::told_by_first(*ranks, "", tasks::endless_patience);
+    training.run(
+        plan.steps, 0, [](int64_t) { return 0; }, [](const tasks::FinetuneStep&) {});
+    return result;
+  }
+  if (!has_resumed) training.before = measure("before");
+  if (ranks) tasks::told_by_first(*ranks, "measured", tasks::endless_patience);
   result.resumed_at = trainer.steps_done();
   result.before = training.before;
   print_start(a, plan, result);
@@ -202,10 +228,15 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& pla
 
 void finetune(const FinetuneArguments& a) {
   const ModelScope scope(a.threads, a.device, engine::Activations::exact);
+  std::unique_ptr<tasks::Ranks> ranks = started_ranks();
+  const bool is_first = !ranks || ranks->is_first();
+  if (ranks) tasks::check_shares(a.shares, ranks->size());
   FinetunePlan plan = plan_of(a);
   StepLog log;
-  if (!a.log.empty()) log.emplace(a.log);
-  FinetuneResult result = train(a, plan, log);
+  if (!a.log.empty() && is_first) log.emplace(a.log);
+  FinetuneResult result = train(a, plan, log, ranks.get());
+  ranks.reset();
+  if (!is_first) return;
   engine::empty_cache(engine::device_of(a.device));  // moments and activations, before the new model is read back
   if (!a.json) {
     fmt::print("after    {}\n", plan.data->words(result.after));

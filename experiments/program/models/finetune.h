@@ -55,7 +55,10 @@ struct FinetuneArguments {
   FinetuneDataArguments data;
   std::optional<int64_t> steps;
   double epochs = 1, lr = 2e-5, weight_decay = 0, clip = 1;
-  int64_t batch = 4, parts = 1, warmup = 0, seed = 0, save_every = 100;
+  int64_t batch = 4;
+  int64_t parts = 1;   ///< --accumulate
+  int64_t shares = 1;  ///< --parts: of ranks
+  int64_t warmup = 0, seed = 0, save_every = 100;
   bool recompute = false, force = false, json = false;
   int threads = 0;
 };

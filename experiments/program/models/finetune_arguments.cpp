@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "engine/error.h"
@@ -19,6 +21,9 @@ void check_numbers(const FinetuneArguments& a) {
   require(a.batch >= 1, "--batch: {} is below 1", a.batch);
   require(a.parts >= 1 && a.parts <= a.batch, "--accumulate: {} is not between 1 and --batch, which is {}", a.parts,
           a.batch);
+  require(a.shares >= 1 && std::has_single_bit(static_cast<uint64_t>(a.shares)) && a.batch % a.shares == 0,
+          "--parts: {} is not a power of two that divides --batch, which is {}", a.shares, a.batch);
+  require(a.shares == 1 || a.parts == 1, "--parts: expected 1 with --accumulate");
   require(!a.steps || *a.steps >= 1, "--steps: {} is below 1", a.steps.value_or(0));
   require(std::isfinite(a.epochs) && a.epochs > 0, "--epochs: {} is not above 0", a.epochs);
   require(std::isfinite(a.lr) && a.lr > 0, "--lr: {} is not above 0", a.lr);
@@ -45,6 +50,7 @@ tasks::TrainerConfig trainer_config(const FinetuneArguments& a, int64_t steps) {
   config.clip = a.clip;
   config.batch = a.batch;
   config.accumulate = a.parts;
+  config.parts = a.shares;
   config.device = engine::device_of(a.device);
   config.note = [](const std::string& line) { write_note("headroom: " + line); };
   return config;
@@ -53,7 +59,7 @@ tasks::TrainerConfig trainer_config(const FinetuneArguments& a, int64_t steps) {
 void check_memory(const FinetuneArguments& a, const models::TransformerConfig& given, int64_t length) {
   models::TransformerConfig config = given;
   const tasks::TrainedPart part = tasks::trained_part_named(a.part);
-  const int64_t sequences = (a.batch + a.parts - 1) / a.parts;
+  const int64_t parts = std::max(a.parts, a.shares), sequences = (a.batch + parts - 1) / parts;
   const tasks::FinetuneNeed need = finetune_need(part, config, sequences, length);
   const engine::Device device = engine::device_of(a.device);
   const MemoryLimit limit = device.is_cpu() ? memory_limit() : device_memory_limit(device);
@@ -64,6 +70,7 @@ void check_memory(const FinetuneArguments& a, const models::TransformerConfig& g
   };
   std::string advice = "a smaller model would fit, or --train heads";
   if (fits(true, sequences)) advice = "--recompute would fit";
+  else if (a.shares > 1) advice = "a smaller --batch would fit";
   else if (fits(a.recompute, 1)) advice = fmt::format("--accumulate {} would fit", a.batch);
   else if (fits(true, 1)) advice = fmt::format("--recompute --accumulate {} would fit", a.batch);
   fail("the training needs at least {} of memory (weights, gradients and moments {}, activations {}), and {} is {}: {}",
@@ -71,12 +78,21 @@ void check_memory(const FinetuneArguments& a, const models::TransformerConfig& g
        bytes_text(limit.bytes), advice);
 }
 
+namespace {
+
+/// As files from before --parts have it where there are none.
+std::string parts_text(const FinetuneArguments& a) {
+  return a.shares == 1 ? std::to_string(a.parts) : fmt::format("{} --parts {}", a.parts, a.shares);
+}
+
+}  // namespace
+
 tasks::FinetuneSettings settings_of(const FinetuneArguments& a, const FinetuneData& data, int64_t steps) {
   tasks::FinetuneSettings settings{{"MODEL", tasks::sha256_of_model(a.model)},
                                    {"--train", a.part},
                                    {"--steps", std::to_string(steps)},
                                    {"--batch", std::to_string(a.batch)},
-                                   {"--accumulate", std::to_string(a.parts)},
+                                   {"--accumulate", parts_text(a)},
                                    {"--lr", fmt::format("{}", a.lr)},
                                    {"--schedule", a.schedule},
                                    {"--warmup", std::to_string(a.warmup)},
@@ -128,6 +144,9 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
   training.option("--steps N", a.steps, "in place of --epochs").excludes(epochs);
   training.option("--batch B", a.batch, "sequences of a step");
   training.option("--accumulate N", a.parts, "parts of a batch, one after the other; their gradients add up");
+  training.option(
+      "--parts N", a.shares,
+      "a power of two: parts of a batch that ranks can share (mpirun), their gradients added along one tree");
   training.option("--lr", a.lr, "AdamW's learning rate");
   training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0").one_of({"constant", "cosine"});
   training.option("--warmup N", a.warmup, "first steps, in which the learning rate rises");

@@ -18,6 +18,7 @@
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/ranks/mpi_ranks.h"
 #include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/claims/claims.h"
@@ -139,6 +140,7 @@ void run(RunArguments& arguments) {
   arguments.options.stop = &stop_on_signals();
   if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
   Study study = load_study(arguments.file, profile_of(arguments, arguments.file), arguments.settings);
+  std::unique_ptr<tasks::Ranks> ranks = arguments.is_dry ? nullptr : started_ranks();
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
     for (auto* trials : {&study.trials, &study.later})
@@ -148,6 +150,8 @@ void run(RunArguments& arguments) {
   RunOptions& options = arguments.options;
   options.out = arguments.out;
   options.data = tasks::data_roots(arguments.data);
+  options.ranks = ranks.get();
+  if (ranks && !ranks->is_first()) return follow_trials(study, options);
   if (arguments.is_quiet) options.output = ProgressOutput::none;
   if (arguments.is_json) options.output = ProgressOutput::events;
   if (arguments.is_dry) {
@@ -158,8 +162,9 @@ void run(RunArguments& arguments) {
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    fmt::print("{} · {} · {} · {} ({}){}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
-               engine::name_of(engine::active_isa()), gpu_of(study));
+    const std::string together = ranks ? fmt::format(" · {} ranks", ranks->size()) : "";
+    fmt::print("{} · {} · {} · {} ({}){}{}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
+               engine::name_of(engine::active_isa()), gpu_of(study), together);
     flush_output();  // a full disk shows before the training, not after it
   }
   std::optional<LiveEvents> events;  // the folder is made here: where that fails, nothing has been trained
@@ -176,7 +181,10 @@ void run(RunArguments& arguments) {
     learning.emplace(study, arguments.out);
     options.watch = learning->around(options.watch);
   }
-  if (!run_trials(study, options)) {
+  const bool has_ended = run_trials(study, options);
+  if (ranks) tasks::told_by_first(*ranks, "", tasks::endless_patience);
+  ranks.reset();
+  if (!has_ended) {
     const StudyResults results = collect_results(study, arguments.out);
     write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
                            count_trials(results.trials), results.planned));

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/toml/reader.h"
@@ -127,6 +128,13 @@ TrainConfig bind_train(Reader& in) {
          "parts that a batch is cut into, to save memory; their gradients add up");
   if (train.accumulate > train.batch)
     in.complain("accumulate", fmt::format("{} is more than the batch of {}", train.accumulate, train.batch));
+  in.set("parts", train.parts, count,
+         "a power of two: parts of a batch that ranks can share (mpirun), their gradients added along one tree");
+  if (train.parts == 1) in.leave_out("parts");
+  if (!std::has_single_bit(static_cast<uint64_t>(train.parts)) || train.batch % train.parts != 0)
+    in.complain("parts",
+                fmt::format("{} is not a power of two that divides the batch of {}", train.parts, train.batch));
+  if (train.parts > 1 && train.accumulate > 1) in.complain("accumulate", "expected 1 with train.parts above 1");
   in.set("log_every", train.log_every, at_least(0),
          "steps between training losses of the history; 0: about 100 of them");
   in.set(
@@ -135,6 +143,7 @@ TrainConfig bind_train(Reader& in) {
   in.set("timed", train.timed,
          "time forward, backward and update, as metrics; trials then run one by one on all threads");
   if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: expected 1 with timed = true");
+  if (train.timed && train.parts > 1) in.complain("parts", "is not timed: expected 1 with timed = true");
   if (train.timed && train.steps <= warm_up_steps)
     in.complain("steps", fmt::format("{} is too few with timed = true: the first {} are not counted", train.steps,
                                      warm_up_steps));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -144,8 +145,9 @@ struct Fits {
   }
 };
 
-/// The smallest number of parts of a batch with which a trial fits; 0 when none does.
+/// The smallest number of parts of a batch with which a trial fits; 0 when none does, or it has another kind of parts.
 int64_t parts_that_fit(TrialConfig config, const tasks::Work& work, const Fits& fits) {
+  if (config.train.parts > 1) return 0;
   for (const int64_t batch = config.train.batch; config.train.accumulate <= batch; config.train.accumulate *= 2)
     if (fits(config, work)) return config.train.accumulate;
   return 0;
@@ -210,14 +212,16 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   const TrainConfig& train = config.train;
   const models::TransformerConfig model = model_for(config, *task);
   const tasks::ModelInterface io = task->model_interface();
-  const int64_t part = (train.batch + train.accumulate - 1) / train.accumulate;
+  const int64_t parts = std::max(train.accumulate, train.parts), part = (train.batch + parts - 1) / parts;
   const bool has_copies = tasks::has_bf16_weights(train.precision, train.device);
   const tasks::NumberWidths narrow{.weight = 2, .activation = 2};
   const tasks::ModelCosts costs = tasks::model_costs(model, part, io.length, has_copies ? narrow : tasks::widths_of(4));
   const double weights = 4 * static_cast<double>(costs.parameters);  // bytes, of masters where there are copies
   const bool has_moments = train.optimizer.kind != "sgd";
   const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;
-  need.state = weights * (1 + 1 + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
+  const double waiting = std::log2(static_cast<double>(train.parts));  // gradients, in the tree
+  need.state =
+      weights * (1 + 1 + waiting + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
   need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
   if (has_copies && !train.device.is_cpu()) need.activations += attention_workspace(model, part, io.length);
   if (io.input_dim > 0)  // sequences of tokens are as many as the text has

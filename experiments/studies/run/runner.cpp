@@ -41,7 +41,7 @@ int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions
   // What is timed has the machine for itself.
   const bool is_timed =
       std::any_of(trials.begin(), trials.end(), [](const PlannedTrial* trial) { return trial->config.train.timed; });
-  if (is_timed) return 1;
+  if (is_timed || options.ranks) return 1;
   if (options.jobs > 0) return options.jobs;
   // A small trial leaves most of a GPU idle: some share it, each on a stream of its own.
   constexpr int on_one_device = 4;
@@ -206,6 +206,10 @@ class Sweeper {
     if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
     models::NamedTensors weights;
     files.weights = &weights;
+    if (options_.ranks && task_of(own)) {
+      files.ranks = options_.ranks;
+      tasks::told_by_first(*options_.ranks, trial.id, tasks::endless_patience);
+    }
     TrialRecord record = run_trial(trial.config, own, on_step, files);
     if (record.status == TrialStatus::stopped) {
       if (!is_stopped()) leave(pending);
@@ -339,10 +343,29 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
   return out / study.head.id / study.run;
 }
 
+void follow_trials(const Study& study, const RunOptions& options) {
+  WorkPool pool(options.data);
+  const engine::ThreadScope threads(threads_of(options));
+  while (true) {
+    const std::string id = tasks::told_by_first(*options.ranks, "", tasks::endless_patience);
+    if (id.empty()) return;
+    const PlannedTrial* found = nullptr;
+    for (const auto* trials : {&study.trials, &study.later})
+      for (const PlannedTrial& trial : *trials)
+        if (trial.id == id) found = &trial;
+    require(found, "rank {} has another study than rank 0: no trial {}", options.ranks->rank(), id);
+    run_trial(found->config, pool.get(found->config), {}, {.checkpoint = {}, .warn = {}, .ranks = options.ranks});
+  }
+}
+
 bool run_trials(const Study& written, const RunOptions& options) {
   WorkPool pool(options.data);
   const std::vector<const PlannedTrial*> trials = distinct_trials(written);
   const LeftOut left_out = without_model(trials, pool);
+  if (options.ranks)
+    for (const PlannedTrial* trial : largest_plan(written))
+      if (!left_out.trials.contains(trial->id) && task_of(pool.get(trial->config)))
+        tasks::check_shares(trial->config.train.parts, options.ranks->size());
   // A study that cannot be trained leaves nothing behind.
   if (!RunStore::exists(store_path(written, options.out))) check_plan(trials, left_out, options, pool);
   if (options.is_shared) share_run(study_folder(written, options.out));

@@ -33,6 +33,7 @@ struct RunOptions {
   tasks::DataRoots data;
   ProgressOutput output = ProgressOutput::text;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
+  tasks::Ranks* ranks = nullptr;            ///< those that train each trial together; this is the first of them
   bool is_shared = false;                   ///< the study's folder is one that several hosts share (share_run())
   /// Is told, before a further round begins, what those so far have come to, their number, and what the next one adds.
   std::function<void(const StudyResults& results, int64_t rounds, const std::string& next)> after_round{};
@@ -49,6 +50,10 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 /// the end; a trial that was begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept, and
 /// as check_same_data(). Metrics do not depend on jobs, threads, processes or stops.
 bool run_trials(const Study& study, const RunOptions& options);
+
+/// What a rank other than the first does meanwhile: trains each trial that the first one names with it, until that says
+/// by an empty name that all is done. It neither reads nor writes the study's folder.
+void follow_trials(const Study& study, const RunOptions& options);
 
 /// A study's head and the plan of its first round, without any trial.
 StudyResults planned_results(const Study& study);

@@ -15,6 +15,7 @@
 #include "engine/transfer.h"
 #include "experiments/studies/run/phase_timer.h"
 #include "experiments/studies/run/work_pool.h"
+#include "experiments/version.h"
 #include "models/weights/sources.h"
 #include "tasks/theory/layer_flops.h"
 #include "tasks/training/evaluation.h"
@@ -57,11 +58,13 @@ const models::Transformer& started(const models::Transformer& model, const Trial
 }
 
 /// On a device, which runs ahead of the host, the host looks only now and then.
-tasks::TrainerConfig trainer_config(const TrainConfig& train, const std::function<void(const std::string&)>& note) {
+tasks::TrainerConfig trainer_config(const TrainConfig& train, tasks::Ranks* ranks,
+                                    const std::function<void(const std::string&)>& note) {
   constexpr int64_t steps_ahead = 16;
   tasks::TrainerConfig config = train;
   if (!train.device.is_cpu()) config.read_every = steps_ahead;
   config.bf16_weights = tasks::has_bf16_weights(train.precision, train.device);
+  config.ranks = ranks;
   config.note = note;
   return config;
 }
@@ -73,11 +76,12 @@ struct Training {
   tasks::Trainer trainer;
 
   using Note = std::function<void(const std::string&)>;
-  Training(const TrialConfig& config, const tasks::Task& task, const Note& note,
+  Training(const TrialConfig& config, const tasks::Task& task, tasks::Ranks* ranks, const Note& note,
            const tasks::Checkpoint* checkpoint = nullptr)
       : rng(static_cast<uint64_t>(config.seed)),
         model(model_of(config, task, rng, checkpoint)),
-        trainer(checkpoint ? model : started(model, config, task), task, trainer_config(config.train, note), rng) {
+        trainer(checkpoint ? model : started(model, config, task), task, trainer_config(config.train, ranks, note),
+                rng) {
     if (checkpoint) trainer.restore(*checkpoint);
   }
 };
@@ -89,14 +93,15 @@ double flops_of_training(const TrialConfig& config, const tasks::Task& task) {
 
 /// What f() returns, or a failed trial where it throws.
 template <class F>
-TrialRecord outcome_of(const F& f) {
+TrialRecord outcome_of(const F& f, bool has_ranks = false) {
   TrialRecord failed;
   try {
     return f();
   } catch (const Error& error) {
-    if (engine::device_is_lost()) throw;  // no trial of this process will get any further
+    if (has_ranks || engine::device_is_lost()) throw;  // no trial of this process will get any further
     failed.message = "failed: " + one_line(error.what());
   } catch (const std::bad_alloc&) {
+    if (has_ranks) throw;
     failed.message = "failed: not enough memory";
   }
   failed.status = TrialStatus::failed;
@@ -124,17 +129,16 @@ class Trial {
       };
     if (train_.tf32) tf32_.emplace();
     start_over();
-    resume();
-    if (!training_) training_ = std::make_unique<Training>(config, task, note());
+    if (!is_led()) resume(files_.checkpoint);
+    if (files_.ranks) begin_together();
+    if (!training_) training_ = std::make_unique<Training>(config, task, files.ranks, note());
   }
 
   TrialRecord run() {
     show_curve();
     bool has_ended = at_.record.steps >= train_.steps || is_stale();
     while (!has_ended) {
-      const bool is_stopped = on_step_ && !on_step_(at_.record.steps, at_.last_loss);
-      const bool is_due = is_stopped || clock() - saved_at_ >= train_.save_every;
-      if ((is_due && !save()) || is_stopped) {
+      if (!goes_on()) {
         at_.record.status = TrialStatus::stopped;
         break;
       }
@@ -154,6 +158,29 @@ class Trial {
   /// What the bits of a training depend on beside its config.
   static std::string level() { return engine::name_of(engine::active_isa()); }
 
+  /// Whether another rank says where to begin and when to stop.
+  bool is_led() const { return files_.ranks && !files_.ranks->is_first(); }
+
+  /// Saves where that is due. False when the trial stops before its next step.
+  bool goes_on() {
+    bool is_to = true;
+    if (!is_led()) {
+      const bool is_stopped = on_step_ && !on_step_(at_.record.steps, at_.last_loss);
+      const bool is_due = is_stopped || clock() - saved_at_ >= train_.save_every;
+      is_to = !(is_due && !save()) && !is_stopped;
+    }
+    return files_.ranks ? tasks::decided_by_first(*files_.ranks, is_to, tasks::patience_of_a_step) : is_to;
+  }
+
+  /// The ranks agree on what they train, and begin where the first one's checkpoint is.
+  void begin_together() {
+    tasks::Ranks& ranks = *files_.ranks;
+    tasks::check_same(
+        ranks, fmt::format("{}, {} kernels, trial and data {}", version_text(), level(), identity_of(config_, task_)));
+    const tasks::FileOfFirst file(ranks, training_ ? files_.checkpoint : std::filesystem::path());
+    if (is_led()) resume(file.path());
+  }
+
   void start_over() {
     at_ = {};
     at_.level = level();
@@ -172,20 +199,20 @@ class Trial {
     return [this](const std::string& line) { warn(line); };
   }
 
-  void resume() {
-    if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
+  void resume(const std::filesystem::path& path) {
+    if (train_.timed || path.empty() || !std::filesystem::exists(path)) return;
     try {
-      const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
-      training_ = std::make_unique<Training>(config_, task_, note(), &checkpoint);
+      const tasks::Checkpoint checkpoint = tasks::load_checkpoint(path, identity_of(config_, task_));
+      training_ = std::make_unique<Training>(config_, task_, files_.ranks, note(), &checkpoint);
       at_ = progress_from_json(checkpoint.more);
-      require(at_.level == level(), "{}: was begun with {} kernels, whose bits differ from those of {}",
-              files_.checkpoint.string(), at_.level.empty() ? "unknown" : at_.level, level());
+      require(at_.level == level(), "{}: was begun with {} kernels, whose bits differ from those of {}", path.string(),
+              at_.level.empty() ? "unknown" : at_.level, level());
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
       const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.record.validation.empty();
-      require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
+      require(!lacks_weights, "{}: was begun without train.keep_weights", path.string());
     } catch (const Error& error) {
-      if (engine::device_is_lost()) throw;
+      if (is_led() || engine::device_is_lost()) throw;
       warn(fmt::format("{}; the trial starts over", error.what()));
       training_.reset();  // what was restored is gone
       start_over();
@@ -381,10 +408,12 @@ double training_flops(const TrialConfig& config, const tasks::Work& work) {
 
 TrialRecord run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
                       const TrialFiles& files) {
-  return outcome_of([&] {
-    check_precision(config.train);
-    return Trial(config, task, on_step, files).run();
-  });
+  return outcome_of(
+      [&] {
+        check_precision(config.train);
+        return Trial(config, task, on_step, files).run();
+      },
+      files.ranks != nullptr);
 }
 
 TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step,

@@ -9,6 +9,7 @@
 #include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/results.h"
 #include "models/safetensors/safetensors.h"
+#include "tasks/ranks/ranks.h"
 
 namespace headroom::experiments {
 
@@ -27,6 +28,9 @@ struct TrialFiles {
   /// Has its argument write a checkpoint to the path that it calls it with, and puts that file in place. False: the
   /// trial is another process's now, and ends as stopped. Without it a checkpoint is written in place.
   std::function<bool(const std::function<void(const std::filesystem::path&)>& write)> keep{};
+  /// Those that train the trial together, all calling run_trial() with the same config. The first has hooks and files,
+  /// and says to the others where to begin and when to stop; they have none.
+  tasks::Ranks* ranks = nullptr;
   models::NamedTensors* weights = nullptr;  ///< with train.keep_weights: takes those that the metrics were measured on
 };
 
@@ -56,7 +60,7 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 /// gradient that is not finite, or an Error from below, ends the trial as failed ("failed at step 412: loss is not
 /// finite (…)"). The record has no id, place, config, code and data yet. A checkpoint is written every
 /// train.save_every seconds and at a stop; where one is damaged, or of another instruction set, whose bits differ,
-/// there is a warning, and the trial starts over.
+/// there is a warning, and the trial starts over. With ranks an Error is thrown on: they may be out of step.
 TrialRecord run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
                       const TrialFiles& files = {});
 /// The same for either kind: a formula is run, and keeps its stages.
