@@ -119,18 +119,16 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
       cache.append(k.value(), v.value());
       k = Var(cache.keys()), v = Var(cache.values());  // (B, Tk, H_kv, d), or the bytes of d numbers
     }
-    if (context.rounded_to) {
-      const auto rounded = [&](const Var& rows) {
-        return Var(engine::unpack_rows(engine::pack_rows(rows.value(), *context.rounded_to)));
-      };
-      k = rounded(k), v = rounded(v);
-    }
+    const auto round = [](Var& rows, std::optional<engine::BlockFormat> format) {
+      if (format) rows = Var(engine::unpack_rows(engine::pack_rows(rows.value(), *format)));
+    };
+    round(k, context.rounded_to.keys(group_)), round(v, context.rounded_to.values(group_));
     engine::AttentionOptions options{
         .causal = causal_, .scale = scale_, .key_mask = context.key_mask, .window = window_};
     // A cache that a window lets forget holds the last keys alone.
     if (context.caches && options.key_mask.defined())
       options.key_mask = options.key_mask.slice(1, options.key_mask.dim(1) - k.dim(1), options.key_mask.dim(1));
-    if (context.caches && (*context.caches)[index].format()) {
+    if (context.caches && (*context.caches)[index].is_packed()) {
       const KeyValueCache& cache = (*context.caches)[index];
       return joined(Var(engine::packed_attention(q.value(), cache.packed_keys(), cache.packed_values(),
                                                  slopes.defined() ? slopes.value() : Tensor(), options)));

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "engine/ops/attention/attention.h"
+#include "models/cache_types.h"
 #include "models/key_value_cache.h"
 #include "models/norm.h"
 #include "models/rope_cache.h"
@@ -45,8 +46,8 @@ struct AttentionContext {
   /// One per group: x's keys and values are appended to what it holds, and all of it that the window shows is attended.
   /// Without gradient.
   std::vector<KeyValueCache>* caches = nullptr;
-  /// Keys and values are rounded to it before they are read, as a cache in that format has them. Without gradient.
-  std::optional<engine::BlockFormat> rounded_to{};
+  /// Keys and values are rounded before they are read, as a cache of these types has them. Without gradient.
+  CacheTypes rounded_to{};
   /// Where the one token x stands; instead of `offset`, and only with caches, which then have memory for it.
   const TokenPlace* place = nullptr;
 };

@@ -10,6 +10,14 @@ LayerConfig first_layer(const TransformerConfig& c) {
   return c.unequal_layers.empty() ? LayerConfig{c.groups, c.ffn_width, c.o_rank} : c.unequal_layers.front();
 }
 
+bool names_cache_types(const TransformerConfig& config) {
+  bool names = false;
+  for_each_layer(config, [&](const LayerConfig& layer, int64_t) {
+    for (const HeadGroup& group : layer.groups) names |= group.key_cache.has_value();
+  });
+  return names;
+}
+
 bool has_factored_heads(const LayerConfig& layer) {
   return layer.o_rank > 0 || std::any_of(layer.groups.begin(), layer.groups.end(), [](const HeadGroup& g) {
            return g.q_rank + g.k_rank + g.v_rank + g.q_head_rank + g.k_head_rank + g.score_dim > 0;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/quantized/format.h"
+
 namespace headroom::models {
 
 /// Heads of one shape. Widths are free of D/H and of each other: Q/K may be narrower than V, groups may differ. A rank
@@ -22,6 +24,8 @@ struct HeadGroup {
   int64_t score_dim = 0;
   std::vector<double>
       rope_frequencies{};  ///< qk_dim/2 given ones; empty: those of the config's rope_base and rope_scaling
+  /// In what the cache is to hold the group's keys and values, both or neither: what a budget chose for this model.
+  std::optional<engine::BlockFormat> key_cache{}, value_cache{};
   int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   /// Width of the queries and keys that are multiplied.
   int64_t key_dim() const { return score_dim > 0 ? score_dim : qk_dim; }

@@ -54,12 +54,15 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
   return 2 * (tokens * (static_cast<double>(c.input_dim) * width + blocks) + readouts * readout);
 }
 
-int64_t cache_bytes(const TransformerConfig& config, std::optional<engine::BlockFormat> format) {
-  const auto row = [&](int64_t dim) { return format ? engine::packed_bytes(*format, dim) : 4 * dim; };
+int64_t cache_bytes(const TransformerConfig& config, const CacheTypes& types) {
+  const auto row = [](std::optional<engine::BlockFormat> format, int64_t dim) {
+    return format ? engine::packed_bytes(*format, dim) : 4 * dim;
+  };
   int64_t bytes = 0;
   for_each_layer(config, [&](const LayerConfig& layer, int64_t times) {
     for (const HeadGroup& group : layer.groups)
-      bytes += times * group.key_value_heads() * (row(group.key_dim()) + row(group.v_dim));
+      bytes += times * group.key_value_heads() *
+               (row(types.keys(group), group.key_dim()) + row(types.values(group), group.v_dim));
   });
   return bytes;
 }

@@ -20,8 +20,13 @@ bool fits(const Tensor& cache, const Tensor& added) {
 
 }  // namespace
 
+KeyValueCache::KeyValueCache(std::optional<engine::BlockFormat> keys, std::optional<engine::BlockFormat> values)
+    : key_format_(keys), value_format_(values) {
+  require(keys.has_value() == values.has_value(), "key-value cache: a format of keys and one of values, or neither");
+}
+
 KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
-  format_ = other.format_;
+  key_format_ = other.key_format_, value_format_ = other.value_format_;
   key_dim_ = other.key_dim_, value_dim_ = other.value_dim_;
   keys_ = std::exchange(other.keys_, {});
   values_ = std::exchange(other.values_, {});
@@ -33,12 +38,14 @@ KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
 }
 
 void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
-  const auto packed = [&](const Tensor& x) { return format_ ? engine::pack_rows(x, *format_).bytes : x; };
+  const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format) {
+    return format ? engine::pack_rows(x, *format).bytes : x;
+  };
   if (k_in.rank() != 4 || v_in.rank() != 4 || k_in.dtype() != v_in.dtype() || k_in.device() != v_in.device() ||
       k_in.dim(0) != v_in.dim(0) || k_in.dim(1) != v_in.dim(1) || k_in.dim(2) != v_in.dim(2))
     fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k_in.str(),
          v_in.str());
-  const Tensor k = packed(k_in), v = packed(v_in);  // (B, T, H_kv, d), or bytes
+  const Tensor k = packed(k_in, key_format_), v = packed(v_in, value_format_);  // (B, T, H_kv, d), or bytes
   if (!fits(keys_, k) || !fits(values_, v))
     fail("key-value cache: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
          values().str());
@@ -56,8 +63,8 @@ void KeyValueCache::make_room(int64_t tokens) {
 }
 
 void KeyValueCache::put(const Tensor& k, const Tensor& v, const Tensor& length) {
-  require(!format_, "key-value cache: one in {} takes no token that only the device knows",
-          engine::traits_of(*format_).name);
+  require(!is_packed(), "key-value cache: one in {} takes no token that only the device knows",
+          engine::traits_of(*key_format_).name);
   engine::cache_token_inplace(keys_, k, length);
   engine::cache_token_inplace(values_, v, length);
 }

@@ -10,11 +10,14 @@ namespace headroom::models {
 /// copy of its own rows; what is there already is neither moved nor read.
 ///
 /// Memory grows in blocks of 64 tokens, and at least doubles, so that each token is moved O(1) times in all;
-/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. With a
-/// format (engine/quantized/packed_rows.h) rows are rounded to it and take its bytes. Threads: one at a time.
+/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. With
+/// formats (engine/quantized/packed_rows.h), one of keys and one of values, rows are rounded to them and take their
+/// bytes. Threads: one at a time.
 class KeyValueCache {
  public:
-  explicit KeyValueCache(std::optional<engine::BlockFormat> format = std::nullopt) : format_(format) {}
+  explicit KeyValueCache(std::optional<engine::BlockFormat> format = std::nullopt) : KeyValueCache(format, format) {}
+  /// Throws Error where one is given and the other is not.
+  KeyValueCache(std::optional<engine::BlockFormat> keys, std::optional<engine::BlockFormat> values);
   // A copy would write its tokens into the same memory.
   KeyValueCache(KeyValueCache&& other) noexcept : KeyValueCache() { *this = std::move(other); }
   /// Leaves the other one empty.
@@ -41,11 +44,11 @@ class KeyValueCache {
   /// other tokens.
   Tensor keys() const { return held(keys_); }
   Tensor values() const { return held(values_); }
-  /// How rows are held; none: as the numbers that they are.
-  std::optional<engine::BlockFormat> format() const { return format_; }
-  /// keys() and values() of a cache with a format.
-  engine::PackedRows packed_keys() const { return {keys(), format_.value(), key_dim_}; }
-  engine::PackedRows packed_values() const { return {values(), format_.value(), value_dim_}; }
+  /// Whether rows are held in formats, not as the numbers that they are.
+  bool is_packed() const { return key_format_.has_value(); }
+  /// keys() and values() of a cache with formats.
+  engine::PackedRows packed_keys() const { return {keys(), key_format_.value(), key_dim_}; }
+  engine::PackedRows packed_values() const { return {values(), value_format_.value(), value_dim_}; }
 
   /// Tokens that are held.
   int64_t length() const { return end_ - begin_; }
@@ -69,7 +72,7 @@ class KeyValueCache {
   /// Memory for `tokens` more of the shapes of k and v.
   void grow(int64_t tokens, const Tensor& k, const Tensor& v);
 
-  std::optional<engine::BlockFormat> format_;
+  std::optional<engine::BlockFormat> key_format_, value_format_;
   Tensor keys_, values_;  ///< (B, capacity, H_kv, d), or the bytes of d numbers
   int64_t key_dim_ = 0, value_dim_ = 0;
   int64_t begin_ = 0, end_ = 0;  ///< what is held, along the tokens

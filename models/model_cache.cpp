@@ -7,14 +7,15 @@
 
 namespace headroom::models {
 
-ModelCache::ModelCache(const TransformerConfig& config, bool rolls, std::optional<engine::BlockFormat> format) {
+ModelCache::ModelCache(const TransformerConfig& config, bool rolls, const CacheTypes& types) {
   validate(config);
   for (const LayerConfig& layer : layers_of(config)) {
     std::vector<KeyValueCache>& own = layers_.emplace_back();
     for (const HeadGroup& group : layer.groups) {
-      if (format)
-        for (const int64_t dim : {group.key_dim(), group.v_dim}) engine::packed_bytes(*format, dim);
-      own.emplace_back(format);
+      const auto keys = types.keys(group), values = types.values(group);
+      if (keys) engine::packed_bytes(*keys, group.key_dim());
+      if (values) engine::packed_bytes(*values, group.v_dim);
+      own.emplace_back(keys, values);
     }
   }
   for (int64_t i = 0; i < config.layers; ++i) windows_.push_back(rolls ? window_of(config, i) : 0);

@@ -1,5 +1,5 @@
 #pragma once
-#include "models/config.h"
+#include "models/cache_types.h"
 #include "models/key_value_cache.h"
 
 namespace headroom::models {
@@ -9,10 +9,9 @@ namespace headroom::models {
 /// Threads: one at a time; several caches may be decoded in parallel by one model.
 class ModelCache {
  public:
-  /// `rolls`: layers with a window forget. `format`: how keys and values are held (see KeyValueCache). Throws Error
-  /// when the config is invalid, or when the format's blocks do not fill the rows of some head.
-  explicit ModelCache(const TransformerConfig& config, bool rolls = true,
-                      std::optional<engine::BlockFormat> format = std::nullopt);
+  /// `rolls`: layers with a window forget. `types`: how keys and values are held (see KeyValueCache). Throws Error when
+  /// the config is invalid, or when the blocks of a format do not fill the rows of some head.
+  explicit ModelCache(const TransformerConfig& config, bool rolls = true, const CacheTypes& types = {});
 
   /// Those of one layer's groups, in order. Throws Error when there is no such layer, as in a cache that was moved
   /// from.

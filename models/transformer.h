@@ -29,8 +29,8 @@ struct ForwardContext {
   /// forward() puts here the residual stream after each layer, (B, T, D), and last the final norm's output (without one
   /// the last layer's again), with their place in the graph.
   std::vector<Var>* states = nullptr;
-  /// Keys and values as a cache in this format has them (AttentionContext::rounded_to).
-  std::optional<engine::BlockFormat> rounded_cache{};
+  /// Keys and values as a cache of these types has them (AttentionContext::rounded_to).
+  CacheTypes rounded_cache{};
 };
 
 /// Input (embedding or Projection) + positions → blocks → final norm → readout. Threads: see Module; each thread brings

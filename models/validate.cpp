@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/error.h"
+#include "engine/quantized/packed_rows.h"
 #include "models/count.h"
 #include "models/positions.h"
 
@@ -72,6 +73,11 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
         group.rope_frequencies.size(), pairs);
   for (const double f : group.rope_frequencies)
     check(std::isfinite(f), field("rope_frequencies"), "holds {}; each must be finite", f);
+  check(group.key_cache.has_value() == group.value_cache.has_value(), field("key_cache"),
+        "and value_cache: expected both or neither");
+  if (!group.key_cache) return;
+  engine::packed_bytes(*group.key_cache, group.key_dim());
+  engine::packed_bytes(*group.value_cache, group.v_dim);
 }
 
 void validate_layer(const LayerConfig& layer, const std::string& path, const TransformerConfig& c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/parallel.h"
@@ -24,8 +25,10 @@ void pack_halves(const float* x, int64_t count, uint8_t* bytes) {
 void pack_row(BlockFormat format, const float* x, int64_t dim, uint8_t* bytes) {
   if (format == BlockFormat::f16) return pack_halves<f16>(x, dim, bytes);
   if (format == BlockFormat::bf16) return pack_halves<bf16>(x, dim, bytes);
-  for (int64_t b = 0; b < dim / 32; ++b)
-    if (!quantize_block_q8_0(x + 32 * b, bytes + 34 * b))
+  const auto [elements, block_bytes] = std::pair(traits_of(format).elements, traits_of(format).bytes);
+  const auto pack = format == BlockFormat::q8_0 ? quantize_block_q8_0 : quantize_block_q4_0;
+  for (int64_t b = 0; b < dim / elements; ++b)
+    if (!pack(x + elements * b, bytes + block_bytes * b))
       fail("pack rows: a row holds a number too large for a scale of 16 bits");
 }
 
@@ -34,7 +37,7 @@ void pack_row(BlockFormat format, const float* x, int64_t dim, uint8_t* bytes) {
 int64_t packed_bytes(BlockFormat format, int64_t dim) {
   const BlockTraits& traits = traits_of(format);
   require(std::find(packed_formats.begin(), packed_formats.end(), format) != packed_formats.end(),
-          "pack rows: {} is not packed; known: f16, bf16, q8_0", traits.name);
+          "pack rows: {} is not packed; known: f16, bf16, q8_0, q4_0", traits.name);
   require(dim >= 1 && dim % traits.elements == 0, "pack rows: rows of {} are no whole blocks of {} numbers of {}", dim,
           traits.elements, traits.name);
   return dim / traits.elements * traits.bytes;

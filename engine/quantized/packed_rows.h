@@ -7,7 +7,7 @@
 namespace headroom::engine {
 
 /// Formats in which a key-value cache may hold its rows.
-inline constexpr std::array packed_formats{BlockFormat::f16, BlockFormat::bf16, BlockFormat::q8_0};
+inline constexpr std::array packed_formats{BlockFormat::f16, BlockFormat::bf16, BlockFormat::q8_0, BlockFormat::q4_0};
 
 /// Rows of `dim` numbers as whole blocks: bytes u8 (..., bytes of a row).
 struct PackedRows {
@@ -19,8 +19,8 @@ struct PackedRows {
 /// Bytes of a row. Throws Error when the format is none of packed_formats, or its blocks do not fill the row.
 int64_t packed_bytes(BlockFormat format, int64_t dim);
 
-/// x (..., d), real, on the CPU, rounded to the format as quantize_q8_0() does and f16() and bf16() do. Throws Error as
-/// packed_bytes() does, and in q8_0 for a block that no scale of 16 bits can hold.
+/// x (..., d), real, on the CPU, rounded to the format as quantize_block_q8_0(), quantize_block_q4_0(), f16() and
+/// bf16() do. Throws Error as packed_bytes() does, and for a block that no scale of 16 bits can hold.
 PackedRows pack_rows(const Tensor& x, BlockFormat format);
 
 /// Its numbers: f32 (..., d).

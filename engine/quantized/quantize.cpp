@@ -21,6 +21,20 @@ bool quantize_block_q8_0(const float* x, uint8_t* block) {
   return true;
 }
 
+bool quantize_block_q4_0(const float* x, uint8_t* block) {
+  float most = 0;
+  for (int i = 0; i < 32; ++i)
+    if (std::fabs(x[i]) > std::fabs(most)) most = x[i];
+  const float step = most / -8;
+  const f16 scale(step);
+  if (!std::isfinite(static_cast<float>(scale))) return false;
+  const float inverse = static_cast<float>(scale) != 0 ? 1 / step : 0;
+  std::memcpy(block, &scale.bits, 2);
+  const auto level = [&](int i) { return static_cast<int>(std::min(15.0F, std::floor(x[i] * inverse + 8.5F))); };
+  for (int i = 0; i < 16; ++i) block[2 + i] = static_cast<uint8_t>(level(i) | (level(i + 16) << 4));
+  return true;
+}
+
 QuantizedMatrix quantize_q8_0(const Tensor& matrix_in) {
   require(matrix_in.defined() && matrix_in.rank() == 2 && is_floating(matrix_in.dtype()) && matrix_in.dim(1) % 32 == 0,
           "quantize: expected a matrix of real numbers with rows of whole blocks of 32, got {}", matrix_in.str());

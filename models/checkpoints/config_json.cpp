@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/quantized/packed_rows.h"
 #include "models/files/json.h"
 #include "models/positions.h"
 #include "models/validate.h"
@@ -23,7 +24,7 @@ void group_fields(V& v, G& g) {
   v("heads", g.heads), v("qk_dim", g.qk_dim), v("v_dim", g.v_dim), v("kv_heads", g.kv_heads);
   v("q_rank", g.q_rank), v("k_rank", g.k_rank), v("v_rank", g.v_rank);
   v("q_head_rank", g.q_head_rank), v("k_head_rank", g.k_head_rank), v("score_dim", g.score_dim);
-  v("rope_frequencies", g.rope_frequencies);
+  v("rope_frequencies", g.rope_frequencies), v("key_cache", g.key_cache), v("value_cache", g.value_cache);
 }
 
 template <class V, class L>
@@ -61,6 +62,8 @@ void fields_of(V& v, auto& value) {
   else config_fields(v, value);
 }
 
+const char* name_of(engine::BlockFormat format) { return engine::traits_of(format).name; }
+
 /// Every value of an enum, in words.
 template <class E>
 std::vector<std::pair<std::string, E>> words_of() {
@@ -75,6 +78,8 @@ std::vector<std::pair<std::string, E>> words_of() {
            Activation::silu, Activation::swiglu, Activation::geglu};
   if constexpr (std::is_same_v<E, RopeScalingKind>)
     all = {RopeScalingKind::none, RopeScalingKind::linear, RopeScalingKind::llama3};
+  if constexpr (std::is_same_v<E, engine::BlockFormat>)
+    all.assign(engine::packed_formats.begin(), engine::packed_formats.end());
   std::vector<std::pair<std::string, E>> words;
   for (const E value : all) words.emplace_back(name_of(value), value);
   return words;

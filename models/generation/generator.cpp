@@ -33,13 +33,13 @@ const char* name_of(Ending ending) {
 }
 
 Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description,
-                     std::function<void(const std::string&)> note, std::optional<engine::BlockFormat> format)
+                     std::function<void(const std::string&)> note, const CacheTypes& types)
     : model_(model),
       tokenizer_(tokenizer),
       ends_(description.eos),
       context_(description.context),
       state_(model.config(), !engine::Recording::is_possible(model.device()),
-             format),  // what is recorded keeps its place
+             types),  // what is recorded keeps its place
       recorded_(model, std::move(note)) {
   require(tokenizer.vocab_size() <= model.config().vocab,
           "the tokenizer {} has {} tokens, the model's vocabulary {}: they do not belong together", tokenizer.name(),

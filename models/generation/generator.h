@@ -42,11 +42,10 @@ struct Generation {
 class Generator {
  public:
   /// The model and tokenizer must live as long as this. `note` is called once, with why, where the tokens of a device
-  /// cannot be recorded. `format` is how keys and values are held, on the CPU. Throws Error when the tokenizer has more
+  /// cannot be recorded. `types` is how keys and values are held, on the CPU. Throws Error when the tokenizer has more
   /// ids than the model, and as ModelCache does.
   Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description,
-            std::function<void(const std::string&)> note = {},
-            std::optional<engine::BlockFormat> format = std::nullopt);
+            std::function<void(const std::string&)> note = {}, const CacheTypes& types = {});
 
   /// Continues the prompt. `show` gets the text as it comes, whole characters only; false from it ends generation as a
   /// stop string does. Throws Error when the prompt is empty, has an id outside the vocabulary, or fills the context.

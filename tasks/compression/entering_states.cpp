@@ -37,7 +37,7 @@ std::vector<Tensor> EnteringStates::run(const models::Transformer& model, int64_
   std::vector<Tensor> states(from, from + static_cast<std::ptrdiff_t>(count));
   const autograd::NoGrad no_grad;
   run_layers(base_, states, kept * stride_, first);
-  run_layers(model, states, first, layers);
+  run_layers(model, states, first, layers, {.rounded_cache = models::named_cache_types()});
   return states;
 }
 

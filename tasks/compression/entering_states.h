@@ -20,7 +20,8 @@ class EnteringStates {
   size_t texts() const { return final_.size(); }
   /// After the base's last layer: of each text (1, T, D).
   const std::vector<Tensor>& final() const { return final_; }
-  /// After the last layer of a model that is the base below layer `first`: of texts [begin, begin + count), (1, T, D)
+  /// After the last layer of a model that is the base below layer `first`, with keys and values rounded as its heads
+  /// name the types of their cache: of texts [begin, begin + count), (1, T, D)
   /// each. Throws Error unless first is in [0, layers].
   std::vector<Tensor> run(const models::Transformer& model, int64_t first, size_t begin, size_t count) const;
 

@@ -1,6 +1,7 @@
 #include "tasks/compression/layer_probe.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/error.h"
 #include "engine/ops/log_softmax/log_softmax.h"
@@ -14,23 +15,29 @@ TokenBatch probed_texts(TokenBatch texts, int64_t context) {
   return texts;
 }
 
-LayerProbe::LayerProbe(const models::Transformer& base, const TokenBatch& texts) : base_(base), states_(base) {
+LayerProbe::LayerProbe(const models::Transformer& base, const TokenBatch& texts, double late)
+    : base_(base), states_(base), late_(late) {
   require(!texts.empty(), "layer probe: no text");
+  require(late > 0 && late <= 1, "layer probe: a share of {} of each text", late);
   states_.add(texts);
   const autograd::NoGrad no_grad;
   const int64_t vocab = base.config().vocab;
   for (const Tensor& hidden : states_.final()) {
-    const int64_t length = hidden.dim(1);
+    const int64_t first = first_of(hidden.dim(1)), length = hidden.dim(1) - first;
     tokens_ += length;
     const Tensor logits = Tensor::zeros({length, vocab});
     std::vector<double> norms(static_cast<size_t>(length));
-    for_each_logits(base, hidden, 0, length, [&](int64_t row, const float* values) {
-      std::copy(values, values + vocab, logits.mutable_data<float>() + row * vocab);
-      norms[static_cast<size_t>(row)] = engine::log_sum_exp(values, vocab);
+    for_each_logits(base, hidden, first, first + length, [&](int64_t row, const float* values) {
+      std::copy(values, values + vocab, logits.mutable_data<float>() + (row - first) * vocab);
+      norms[static_cast<size_t>(row - first)] = engine::log_sum_exp(values, vocab);
     });
     logits_.push_back(logits);
     norms_.push_back(std::move(norms));
   }
+}
+
+int64_t LayerProbe::first_of(int64_t length) const {
+  return std::min(length - 1, static_cast<int64_t>(std::floor(static_cast<double>(length) * (1 - late_))));
 }
 
 double LayerProbe::kl(const models::ModelEdit& edit, int64_t first) const {
@@ -42,7 +49,9 @@ double LayerProbe::kl(const models::ModelEdit& edit, int64_t first) const {
   for (size_t text = 0; text < logits_.size(); ++text) {
     const Tensor h = states_.run(*model, first, text, 1).front();  // (1, T, D)
     std::vector<double> rows(norms_[text].size());
-    for_each_logits(*model, h, 0, h.dim(1), [&](int64_t row, const float* logits) {
+    const int64_t begin = first_of(h.dim(1));
+    for_each_logits(*model, h, begin, h.dim(1), [&](int64_t token, const float* logits) {
+      const int64_t row = token - begin;
       const float* p = logits_[text].data<float>() + row * vocab;
       rows[static_cast<size_t>(row)] =
           kl_of_logits(p, norms_[text][static_cast<size_t>(row)], logits, engine::log_sum_exp(logits, vocab), vocab);

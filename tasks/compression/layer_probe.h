@@ -16,18 +16,25 @@ TokenBatch probed_texts(TokenBatch texts, int64_t context);
 /// Memory: layers · D + V numbers of f32 per token. Not for several threads at once.
 class LayerProbe {
  public:
-  /// The base must outlive the probe, and no matrix of it may be quantised. Throws Error for no text, or an empty one.
-  LayerProbe(const models::Transformer& base, const TokenBatch& texts);
+  /// The base must outlive the probe, and no matrix of it may be quantised. `late`: predictions are compared on this
+  /// share of each text, its last tokens, which read the most keys. Throws Error for no text, or an empty one, and
+  /// unless late is in (0, 1].
+  LayerProbe(const models::Transformer& base, const TokenBatch& texts, double late = 1);
 
-  /// The mean over all tokens of KL(base ‖ edited) of the next token, in nats. `first`: the first layer that the edit
-  /// changes. Throws Error when the edit does not fit, or a logit is not finite.
+  /// The mean over the compared tokens of KL(base ‖ edited) of the next token, in nats, with keys and values rounded as
+  /// the edit's heads name the types of their cache. `first`: the first layer that the edit changes. Throws Error when
+  /// the edit does not fit, or a logit is not finite.
   double kl(const models::ModelEdit& edit, int64_t first) const;
   int64_t tokens() const { return tokens_; }
 
  private:
+  /// The first compared token of a text.
+  int64_t first_of(int64_t length) const;
+
   const models::Transformer& base_;
   EnteringStates states_;
-  std::vector<Tensor> logits_;              ///< per text: (T, V)
+  double late_;
+  std::vector<Tensor> logits_;              ///< per text: (tokens compared, V)
   std::vector<std::vector<double>> norms_;  ///< per text: their log-sum-exps
   int64_t tokens_ = 0;
 };

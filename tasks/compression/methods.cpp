@@ -1,6 +1,7 @@
 #include "tasks/compression/methods.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
@@ -24,6 +25,25 @@ bool changes_any(const std::vector<std::vector<int64_t>>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [](const std::vector<int64_t>& layer) {
     return std::any_of(layer.begin(), layer.end(), [](int64_t rank) { return rank > 0; });
   });
+}
+
+/// Values whose directions carry what each adds to the layer's output, and not W_O: then rounding them in a cache costs
+/// alike along all. Tails fall by a direction's square.
+ValueMaps with_weighed_values(const ValueMaps& maps) {
+  ValueMaps out{{maps.map.left.clone(), maps.map.right.clone()}, maps.tails};
+  const int64_t rows = out.map.left.dim(0), rank = out.map.right.dim(0), columns = out.map.right.dim(1);
+  auto *left = out.map.left.mutable_data<double>(), *right = out.map.right.mutable_data<double>();
+  const auto weight = [&](int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    return std::sqrt(std::max(0.0, maps.tails[at] - maps.tails[at + 1]));
+  };
+  constexpr double least = 1e-4;  // of the largest: what weighs nothing must not make W_O infinite
+  for (int64_t i = 0; i < rank && weight(0) > 0; ++i) {
+    const double factor = std::max(weight(i), least * weight(0));
+    for (int64_t j = 0; j < columns; ++j) right[i * columns + j] *= factor;
+    for (int64_t j = 0; j < rows; ++j) left[j * rank + i] /= factor;
+  }
+  return out;
 }
 
 }  // namespace
@@ -177,7 +197,10 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
   for (const int64_t layer : changed) {
     const LayerMaps& maps = maps_of(layer);
     LayerWriter writer(base_, plan, layer, weights_);
-    layers[static_cast<size_t>(layer)].groups = writer.write(maps.scores, maps.values, out.weights);
+    std::vector<ValueMaps> values = maps.values;
+    if (!plan.cache.empty() && (vo_ == VoMethod::product || vo_ == VoMethod::whitened))
+      std::transform(values.begin(), values.end(), values.begin(), with_weighed_values);
+    layers[static_cast<size_t>(layer)].groups = writer.write(maps.scores, values, out.weights);
   }
   out.config.unequal_layers = std::move(layers);
   out.config.groups.clear();

@@ -38,8 +38,9 @@ class HeadDecompositions {
   /// as if query heads' outputs were independent.
   double vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
 
-  /// The compressed model. Throws Error as validate(), for other methods than these, and a layer that was not taken
-  /// apart.
+  /// The compressed model; where the plan names formats of the cache, directions of values (product, whitened) carry
+  /// what each adds to the output, in place of W_O. Throws Error as validate(), for other methods than these, and a
+  /// layer that was not taken apart.
   models::ModelEdit edit(const CompressionPlan& plan) const;
   /// The config of the model that was taken apart.
   const models::TransformerConfig& base() const { return base_; }

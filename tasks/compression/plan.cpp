@@ -64,10 +64,12 @@ bool are_alike(HeadGroup a, const HeadGroup& b) {
 }
 
 /// One key-value head of the original with its query heads, after a plan.
-HeadGroup compressed_head(const HeadGroup& base, const CompressionPlan& plan, int64_t qk_rank, int64_t vo_rank) {
+HeadGroup compressed_head(const HeadGroup& base, const CompressionPlan& plan, size_t layer, size_t kv) {
+  const int64_t qk_rank = plan.qk_ranks[layer][kv], vo_rank = plan.vo_ranks[layer][kv];
   HeadGroup head = base;
   head.heads = base.heads / base.key_value_heads();
   head.kv_heads = 1;
+  if (!plan.cache.empty()) head.key_cache = plan.cache[layer][kv].keys, head.value_cache = plan.cache[layer][kv].values;
   if (vo_rank > 0) head.v_dim = vo_rank;
   if (qk_rank == 0) return head;
   if (has_own_keys(plan.qk)) head.kv_heads = head.heads;
@@ -172,6 +174,7 @@ std::set<int64_t> changed_layers(const CompressionPlan& plan) {
     for (size_t layer = 0; layer < ranks->size(); ++layer)
       for (const int64_t rank : (*ranks)[layer])
         if (rank > 0) layers.insert(static_cast<int64_t>(layer));
+  for (int64_t layer = 0; layer < std::ssize(plan.cache); ++layer) layers.insert(layer);
   return layers;
 }
 
@@ -225,6 +228,9 @@ void validate(const CompressionPlan& plan, const TransformerConfig& base) {
   const HeadGroup head = models::first_layer(base).groups.at(0);
   require_ranks("qk", plan.qk_ranks, base, possible_ranks(plan.qk, base, head.qk_dim));
   require_ranks("vo", plan.vo_ranks, base, possible_ranks(plan.vo, head.v_dim));
+  for (size_t layer = 0; !plan.cache.empty() && layer < plan.qk_ranks.size(); ++layer)
+    require(plan.cache.size() == plan.qk_ranks.size() && plan.cache[layer].size() == plan.qk_ranks[layer].size(),
+            "cache: formats are not given for each key-value head of each layer");
 }
 
 CompressedLayer compressed_layer(const TransformerConfig& base, const CompressionPlan& plan, size_t layer) {
@@ -235,7 +241,7 @@ CompressedLayer compressed_layer(const TransformerConfig& base, const Compressio
   for (int64_t kv = 0; kv < own.key_value_heads(); ++kv) {
     const auto at = static_cast<size_t>(kv);
     const int64_t rank = plan.qk_ranks[layer][at];
-    HeadGroup head = compressed_head(own, plan, rank, plan.vo_ranks[layer][at]);
+    HeadGroup head = compressed_head(own, plan, layer, at);
     const bool has_own_pairs = rank > 0 && (plan.qk == QkMethod::pairs || plan.qk == QkMethod::pairs_grouped);
     const int64_t spans = has_own_pairs && plan.qk == QkMethod::pairs ? shared : 1;
     head.heads /= spans, head.kv_heads /= spans;

@@ -67,12 +67,19 @@ bool is_narrower(QkMethod method);
 /// Whether queries and keys are mapped after they turn, which weights of the original's shape cannot say.
 bool maps_after_turn(QkMethod method);
 
+/// The formats of one head's rows in a key-value cache.
+struct HeadCache {
+  engine::BlockFormat keys = engine::BlockFormat::f16, values = engine::BlockFormat::f16;
+};
+
 /// A rank for the queries and keys, and one for the values, of every key-value head of the original with the query
 /// heads that it serves: [layer][key-value head]; 0 leaves it as it is.
 struct CompressionPlan {
   QkMethod qk = QkMethod::none;
   VoMethod vo = VoMethod::none;
   std::vector<std::vector<int64_t>> qk_ranks{}, vo_ranks{};
+  /// In what the cache is to hold each head's keys and values; empty: the model names nothing.
+  std::vector<std::vector<HeadCache>> cache{};
 };
 
 /// A plan that leaves all as it is, in the shape of the model.
@@ -80,7 +87,7 @@ CompressionPlan empty_plan(const models::TransformerConfig& base, QkMethod qk, V
 /// The same rank for all heads of some layers.
 CompressionPlan uniform_plan(const models::TransformerConfig& base, QkMethod qk, VoMethod vo, int64_t qk_rank,
                              int64_t vo_rank, const std::set<int64_t>& layers);
-/// The layers that a plan changes.
+/// The layers that a plan changes; those whose cache it names, too.
 std::set<int64_t> changed_layers(const CompressionPlan& plan);
 
 /// The ranks that a method takes for a head of that width, rising.

@@ -170,4 +170,40 @@ TEST_CASE("a model that decodes with a cache in fewer bits sees the keys and val
         "pack rows: rows of 24 are no whole blocks of 32 numbers of q8_0");
 }
 
+TEST_CASE("a model whose heads name the formats of their cache decodes with those", "[models]") {
+  using engine::BlockFormat;
+  TransformerConfig config;
+  config.groups = {{.heads = 2, .qk_dim = 32, .v_dim = 64, .kv_heads = 1},
+                   {.heads = 2, .qk_dim = 64, .v_dim = 32, .kv_heads = 2}};
+  config.groups[0].key_cache = BlockFormat::q8_0, config.groups[0].value_cache = BlockFormat::q4_0;
+  config.width = 64, config.layers = 2, config.vocab = config.output_dim = 11;
+  config.positions = Positions::rope;
+  config.causal = true;
+  engine::Rng rng(3);
+  const Transformer model(config, rng);
+  const Tensor ids = Tensor::from({1, 9}, std::vector<int64_t>{1, 5, 2, 7, 10, 3, 3, 0, 6});
+  const autograd::NoGrad no_grad;
+  CHECK(names_cache_types(config));
+  // What names nothing is held in f16, or as it is.
+  for (const CacheTypes& types : {CacheTypes(BlockFormat::f16, true), named_cache_types()}) {
+    const int64_t others = types.all ? 2 : 4;
+    CHECK(cache_bytes(config, types) == 2 * (34 + 36 + 2 * others * 96));
+    const std::vector<double> wanted = model.forward(ids, {.rounded_cache = types}).value().to_vector<double>();
+    ModelCache state(config, true, types);
+    std::vector<double> got = model.decode(ids.slice(1, 0, 4), state).to_vector<double>();
+    for (int64_t t = 4; t < 9; ++t) {
+      const std::vector<double> next = model.decode(ids.slice(1, t, t + 1), state).to_vector<double>();
+      got.insert(got.end(), next.begin(), next.end());
+    }
+    REQUIRE(got.size() == wanted.size());
+    for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).margin(1e-4));
+    CHECK(wanted != model.forward(ids).value().to_vector<double>());
+    CHECK(wanted != model.forward(ids, {.rounded_cache = BlockFormat::q8_0}).value().to_vector<double>());
+  }
+  config.groups[0].qk_dim = 48;
+  CHECK_THAT(error_of([&] { ModelCache(config, true, named_cache_types()); }), contains("rows of 48"));
+  config.groups[0].qk_dim = 32, config.groups[0].value_cache.reset();
+  CHECK_THAT(error_of([&] { (void)ModelCache(config); }), contains("expected both or neither"));
+}
+
 }  // namespace headroom::models

@@ -187,7 +187,7 @@ void packed_attention_few(PackedAttentionCall& c) {
            });
     return;
   }
-  // Heads narrower than a vector: each chunk is unpacked where it is multiplied.
+  // Heads narrower than a vector, or keys and values in two formats: each chunk is unpacked where it is multiplied.
   few_of(p, c.out, head_at, floats + attention_chunk * (p.qk_dim + p.v_dim),
          [&](int64_t b, int64_t kv_head, int64_t j, int64_t end, float* part, float* memory) {
            AttentionHead head = head_at(b, kv_head);

@@ -321,6 +321,8 @@ void attention_packed_part(const AttentionHead& head, const PackedHead& packed, 
       return packed_part<F16Rows>(head, packed, begin, end, part, memory);
     case BlockFormat::bf16:
       return packed_part<Bf16Rows>(head, packed, begin, end, part, memory);
+    case BlockFormat::q4_0:
+      return packed_part<Q4Rows>(head, packed, begin, end, part, memory);
     default:
       return packed_part<Q8Rows>(head, packed, begin, end, part, memory);
   }

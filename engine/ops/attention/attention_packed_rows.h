@@ -78,4 +78,39 @@ struct Q8Rows {
   }
 };
 
+/// Blocks of 32: a scale in f16, then 16 bytes, each number i in the low half of one and number i + 16 in its high
+/// half.
+struct Q4Rows {
+  static constexpr int numbers = 32, block_bytes = 18, together = numbers / lanes;
+  const uint8_t* first;
+  int64_t stride;
+  Q4Rows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
+  template <int N>
+  void read(int64_t j, int64_t d, Vec (&x)[N]) const {
+    const uint8_t* block = first + j * stride + d / numbers * block_bytes;
+    Vec scale(half_at(block));
+    const auto begin = static_cast<int>(d % numbers);
+    for (int i = 0; i < N; ++i) {
+      if (i > 0 && i % together == 0) block += block_bytes, scale = Vec(half_at(block));
+      const int at = (begin + i * lanes) % numbers;
+      x[i] = scale * integers(block + 2 + at % 16, at < 16 ? 0 : 4);
+    }
+  }
+  /// `lanes` integers from -8 to 7: the half bytes from bit `shift` on.
+  static Vec integers(const uint8_t* p, int shift) {
+#if defined(__AVX512F__)
+    const __m512i x =
+        _mm512_maskz_cvtepu8_epi32(static_cast<__mmask16>(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const RawI bytes = reinterpret_cast<RawI>(x);
+#elif defined(__AVX2__)
+    const RawI bytes =
+        reinterpret_cast<RawI>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#else
+    RawI bytes;
+    for (int i = 0; i < lanes; ++i) bytes[i] = p[i];
+#endif
+    return Vec(__builtin_convertvector(((bytes >> shift) & 15) - 8, RawF));
+  }
+};
+
 }  // namespace headroom::engine::HEADROOM_ISA

@@ -17,6 +17,8 @@ namespace headroom::experiments {
 namespace {
 
 void compress(CompressArguments& arguments) {
+  for (const auto& [option, value] : {std::pair("--method", arguments.method), {"--format", arguments.format}})
+    if (value.empty() && arguments.budget.empty()) throw UsageError(fmt::format("{} is required", option));
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
   const CompressJob job = job_of(arguments);
   if (!arguments.json)
@@ -40,11 +42,11 @@ void add_compress_command(Command app) {
   const Command cut = command.under("What to cut"), texts = command.under("Texts to calibrate and measure on"),
                 refining = command.under("Refinement"), output = command.under("Output"),
                 machine = command.under("Machine");
-  cut.option("--part", a->part, "queries and keys, values and output, or both").one_of({"qk", "vo", "qk,vo"});
+  cut.option("--part", a->part, "queries and keys, values and output, or both (default: qk; with --budget qk,vo)")
+      .one_of({"qk", "vo", "qk,vo"});
   cut.option("--method M", a->method,
-             fmt::format("qk: {}; vo: {}", fmt::join(tasks::qk_method_names(), ", "),
-                         fmt::join(tasks::vo_method_names(), ", ")))
-      .required();
+             fmt::format("qk: {}; vo: {} (default with --budget: whitened-rotated-grouped and whitened)",
+                         fmt::join(tasks::qk_method_names(), ", "), fmt::join(tasks::vo_method_names(), ", ")));
   cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
   cut.option("--rank R", a->rank, "of every key-value head in these layers");
   cut.option("--mean-rank R", a->mean_rank,
@@ -53,6 +55,13 @@ void add_compress_command(Command app) {
   cut.option("--keep S", a->keep, "likewise: a share of the parameters of the part in those layers");
   cut.option("--cache S", a->cache, "likewise: a share of the whole key-value cache");
   cut.option("--kl X", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats");
+  cut.option(
+      "--budget B", a->budget,
+      "likewise, over width and cache types (f16, q8_0, q4_0) of each head: cache=S, a share of the cache's bytes "
+      "in f16; bytes=N a token; kl=X, the fewest bytes within X nats");
+  cut.option("--budget-tokens N", a->budget_tokens, "of --calibrate on which each head's losses are measured")
+      .range(16, 1 << 20)
+      .show_default();
   cut.option("--vo-rank R", a->vo_rank, "of --part qk,vo, for the values (default: --rank)");
   cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7");
   cut.option("--seed N", a->seed, "of random layers").show_default();
@@ -83,12 +92,13 @@ void add_compress_command(Command app) {
       .option("--format", a->format,
               "compat: full shapes, loads elsewhere; compact: smaller, loads here; plain: narrower heads that load "
               "elsewhere")
-      .one_of({"compat", "compact", "plain"})
-      .required();
+      .one_of({"compat", "compact", "plain"});
   output
       .option("--dtype", a->dtype,
               "of the changed matrices and factors (default: f32; a folder in format compat has one for all)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
+  output.option("--curve FILE.svg", a->curve, "draw loss on --eval against bytes of the cache for several budgets")
+      .output_apart();
   output.flag("--force", a->force, "overwrite what is there");
   output.flag("--no-speed", a->without_speed, "do not measure tokens per second");
   output.flag("--json", a->json, "one JSON object");

@@ -184,7 +184,7 @@ void eval(EvalArguments& arguments, bool has_context) {
                                          .context = arguments.context,
                                          .stride = arguments.stride,
                                          .bos = description.text_begin(),
-                                         .cache = arguments.model.cache_format(),
+                                         .cache = arguments.model.cache_types(description.config),
                                          .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
   const std::vector<int32_t> tokens = tokens_of(text, arguments);

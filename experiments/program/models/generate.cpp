@@ -37,10 +37,11 @@ struct LoadedModel {
         transformer(arguments.load(*files)),
         generator(
             *transformer, *tokenizer, files->description(),
-            [](const std::string& line) { write_note("headroom: " + line); }, arguments.cache_format()),
+            [](const std::string& line) { write_note("headroom: " + line); },
+            arguments.cache_types(transformer->config())),
         cache(fmt::format("{} bytes per token in {}",
-                          models::cache_bytes(transformer->config(), arguments.cache_format()),
-                          arguments.cache_name())) {}
+                          models::cache_bytes(transformer->config(), arguments.cache_types(transformer->config())),
+                          arguments.cache_name(transformer->config()))) {}
   std::unique_ptr<models::ModelFiles> files;
   std::unique_ptr<models::Tokenizer> tokenizer;
   std::unique_ptr<models::Transformer> transformer;

@@ -84,23 +84,27 @@ void add_exact_option(Command command, ModelArguments& arguments) {
 
 void add_cache_option(Command command, ModelArguments& arguments) {
   const std::string help =
-      "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter";
+      "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter, q4_0 a "
+      "seventh; "
+      "model: as a compressed model names them for each head (f16 where it does not)";
   command.under(how_it_is_run)
-      .option(
-          "--cache-dtype", arguments.cache_dtype,
-          arguments.cache_dtype.empty() ? help + " (default: f16; f32 with --exact or --dtype f64 and on a GPU)" : help)
-      .one_of({"f32", "f16", "bf16", "q8_0"});
+      .option("--cache-dtype", arguments.cache_dtype,
+              arguments.cache_dtype.empty() ? help + " (default: model; f32 with --exact or --dtype f64 and on a GPU)"
+                                            : help)
+      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "model"});
 }
 
-std::string ModelArguments::cache_name() const {
+std::string ModelArguments::cache_name(const models::TransformerConfig& config) const {
   if (!cache_dtype.empty()) return cache_dtype;
-  return device == "cpu" && dtype == "f32" && !exact ? "f16" : "f32";
+  if (device != "cpu" || dtype != "f32" || exact) return "f32";
+  return models::names_cache_types(config) ? "model" : "f16";
 }
 
-std::optional<engine::BlockFormat> ModelArguments::cache_format() const {
-  const std::string name = cache_name();
-  if (name == "f32") return std::nullopt;
+models::CacheTypes ModelArguments::cache_types(const models::TransformerConfig& config) const {
+  const std::string name = cache_name(config);
+  if (name == "f32") return {};
   require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", name, device);
+  if (name == "model") return {engine::BlockFormat::f16, true};
   return engine::block_format_named(name);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/quantized/block_format.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/arguments.h"
+#include "models/cache_types.h"
 #include "models/checkpoints/model_files.h"
 
 namespace headroom::experiments {
@@ -29,10 +30,12 @@ struct ModelArguments {
   bool exact = false;
   std::string cache_dtype = "f32";  ///< of commands with add_cache_option(); "" for what fits the others
 
-  /// --cache-dtype, or f16 where that is "" and the model runs in f32 on the CPU, not exactly.
-  std::string cache_name() const;
-  /// How --cache-dtype holds keys and values; none for f32. Throws Error on another device than the CPU.
-  std::optional<engine::BlockFormat> cache_format() const;
+  /// --cache-dtype; where that is "" and the model runs in f32 on the CPU, not exactly, "model" if its heads name the
+  /// types of their cache, else f16.
+  std::string cache_name(const models::TransformerConfig& config) const;
+  /// How --cache-dtype holds keys and values; "model": as its heads name them, f16 where they do not. Throws Error on
+  /// another device than the CPU.
+  models::CacheTypes cache_types(const models::TransformerConfig& config) const;
   /// The model on --device.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
 };

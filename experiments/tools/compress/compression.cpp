@@ -172,6 +172,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                          {"trained", done.made.refinement->trained},
                          {"first_loss", done.made.refinement->first_loss},
                          {"last_loss", done.made.refinement->last_loss}};
+  if (done.made.budget) out["budget"] = json_of(arguments, *done.made.budget);
   out["before"] = json_of(done.before);
   out["after"] = json_of(done.after);
   out["logit_error"] = done.written.logit_error;
@@ -181,7 +182,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
 }
 
 std::string text_of(const CompressArguments& arguments, const Compression& done) {
-  std::string out;
+  std::string out = done.made.budget ? text_of(arguments, *done.made.budget) : "";
   const auto add_note = [&](const std::string& note) {
     if (!note.empty()) out += fmt::format("note     {}\n", note);
   };

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "experiments/output/file.h"
+#include "models/costs.h"
+#include "tasks/compression/cache_budget.h"
 #include "tasks/layer_set.h"
 #include "tasks/measure/text_tokens.h"
 
@@ -21,8 +25,8 @@ bool has_part(const CompressArguments& arguments, const char* part) {
 /// Throws Error unless exactly one way to choose ranks was given, and its value makes sense.
 void check_ranks(const CompressArguments& a) {
   const bool has_keep = !std::isnan(a.keep), has_cache = !std::isnan(a.cache), has_kl = !std::isnan(a.kl);
-  require(a.rank.has_value() + a.mean_rank.has_value() + has_keep + has_cache + has_kl == 1,
-          "expected one of --rank, --mean-rank, --keep, --cache and --kl");
+  require(a.rank.has_value() + a.mean_rank.has_value() + has_keep + has_cache + has_kl + !a.budget.empty() == 1,
+          "expected one of --rank, --mean-rank, --keep, --cache, --kl and --budget");
   const auto check_rank = [](const char* option, std::optional<int64_t> rank) {
     require(!rank || *rank >= 1, "{} {}: expected 1 or more", option, rank.value_or(0));
   };
@@ -34,6 +38,36 @@ void check_ranks(const CompressArguments& a) {
   check_share("--keep", a.keep), check_share("--cache", a.cache);
   require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: expected nats above 0", a.kl);
   require(!a.vo_rank || a.rank, "--vo-rank needs --rank");
+}
+
+/// --budget, "cache=0.5".
+CacheLimit limit_of(const std::string& text) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const std::string name = text.substr(0, equals), number = text.substr(std::min(equals + 1, text.size()));
+  CacheLimit limit;
+  char* end = nullptr;
+  limit.value = std::strtod(number.c_str(), &end);
+  const bool is_number = !number.empty() && *end == '\0' && std::isfinite(limit.value) && limit.value > 0;
+  require(is_number && (name == "cache" || name == "bytes" || name == "kl"),
+          "--budget {}: expected cache=S, a share of the original's cache in f16, bytes=N a token, or kl=X nats",
+          excerpt(text, 40));
+  limit.of = name == "cache" ? CacheLimit::Of::share : name == "bytes" ? CacheLimit::Of::bytes : CacheLimit::Of::kl;
+  require(limit.of != CacheLimit::Of::share || limit.value <= 1, "--budget {}: expected a share of at most 1", text);
+  return limit;
+}
+
+/// What --budget takes where nothing else is given, and what it cannot go with.
+void settle_budget(CompressArguments& a) {
+  const bool has_budget = !a.budget.empty();
+  require(has_budget || a.curve.empty(), "--curve needs --budget");
+  require(a.curve.empty() || !a.eval.empty(), "--curve is measured on a text: needs --eval FILE");
+  if (a.part.empty()) a.part = has_budget ? "qk,vo" : "qk";
+  if (!has_budget) return;
+  if (a.vo_method.empty() && a.method.empty() && has_part(a, "vo")) a.vo_method = "whitened";
+  if (a.method.empty()) a.method = has_part(a, "qk") ? "whitened-rotated-grouped" : a.vo_method;
+  if (a.format.empty()) a.format = "compact";
+  require(a.format == "compact", "--budget: a cache's types are held by --format compact alone, not by {}", a.format);
+  require(a.layers == "all", "--budget is spent over all layers, not --layers {}", a.layers);
 }
 
 /// The middle one of the ranks that a method takes.
@@ -120,11 +154,14 @@ std::string rank_option(const CompressArguments& a) {
   if (!std::isnan(a.keep)) return fmt::format("--keep {}", a.keep);
   if (!std::isnan(a.cache)) return fmt::format("--cache {}", a.cache);
   if (!std::isnan(a.kl)) return fmt::format("--kl {}", a.kl);
+  if (!a.budget.empty()) return "--budget " + a.budget;
   return fmt::format("--rank {}{}", a.rank.value_or(0), a.vo_rank ? fmt::format(" --vo-rank {}", *a.vo_rank) : "");
 }
 
 CompressJob job_of(CompressArguments& arguments) {
   CompressJob job;
+  settle_budget(arguments);
+  if (!arguments.budget.empty()) job.limit = limit_of(arguments.budget);
   job.base = models::ModelFiles::open(arguments.model);
   const models::ModelDescription& description = job.base->description();
   require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
@@ -140,6 +177,11 @@ CompressJob job_of(CompressArguments& arguments) {
     const tasks::HeadCosts costs(description.config, job.plan.qk, job.plan.vo, job.layers);
     costs.require_possible(share->first, share->second * costs.full(share->first));
   }
+  if (job.limit && job.limit->of != CacheLimit::Of::kl) {
+    const auto full = static_cast<double>(models::cache_bytes(description.config, engine::BlockFormat::f16));
+    const double bytes = job.limit->of == CacheLimit::Of::bytes ? job.limit->value : job.limit->value * full;
+    tasks::require_cache_bytes(static_cast<int64_t>(bytes), description.config, job.plan.qk, job.plan.vo);
+  }
   const std::string refusal =
       models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
@@ -147,7 +189,8 @@ CompressJob job_of(CompressArguments& arguments) {
     models::check_type(arguments.out, models::weight_type_named(arguments.dtype));
   models::check_target(arguments.model, arguments.out, arguments.force);
   models::check_card(arguments.out, arguments.force);
-  if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
+  for (const std::string& file : {arguments.checkpoint, arguments.curve})
+    if (!file.empty()) check_file(file);
   const int64_t longest = description.context;
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
   require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",

@@ -35,16 +35,30 @@ void require_disjoint(const char* use, const TextRange& text, const TextRange& e
 
 /// What `compress` is called with.
 struct CompressArguments {
-  std::string model, out, part = "qk", method, vo_method, layers = "all", format, dtype, device = "cpu";
+  std::string model, out, part, method, vo_method, layers = "all", format, dtype, device = "cpu";
   std::string calibrate, calibrate_tokens, eval, eval_tokens;
   std::optional<int64_t> rank{}, vo_rank{}, mean_rank{};
   /// In place of rank, as mean_rank: exactly one of them is given, the others are no numbers.
   double keep = std::nan(""), cache = std::nan(""), kl = std::nan("");
+  std::string budget;  ///< likewise: "cache=0.5", "bytes=6120" or "kl=0.02"
+  std::string curve;   ///< SVG of loss against bytes of such budgets
+  int64_t budget_tokens = 1024;
   int64_t context = 0, seed = 0;
   std::string refine, refine_text, refine_tokens, checkpoint;
   tasks::RefineConfig training{};
   int threads = 0;
   bool force = false, json = false, without_speed = false;
+};
+
+/// What --budget allows a key-value cache, its formats included.
+struct CacheLimit {
+  enum class Of {
+    share,  ///< of the original's bytes in f16
+    bytes,  ///< of a token
+    kl,     ///< nats of divergence from the original, at as few bytes as that allows
+  };
+  Of of = Of::share;
+  double value = 1;
 };
 
 /// What is to be done, all of it checked before a weight is read.
@@ -54,6 +68,7 @@ struct CompressJob {
   /// The plan of an equal rank; where a budget is spent one in its place, of the methods and layers.
   tasks::CompressionPlan plan{};
   bool has_budget = false;
+  std::optional<CacheLimit> limit{};  ///< with --budget
   models::ExportFormat format{};
   std::optional<TextRange> calibration{}, evaluation{}, refinement{};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tasks/compression/cache_budget.h"
 #include "tasks/compression/head_budget.h"
 
 namespace headroom::experiments {
@@ -57,6 +58,20 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
   return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), job.plan));
 }
 
+/// Spends --budget and draws its curve.
+SpentBudget spent_on_cache(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
+                           const tasks::HeadDecompositions& heads, const CompressProgress& progress) {
+  constexpr double late = 0.25;  // of each text: what the readout costs would otherwise be most of the time
+  tasks::TokenBatch texts = calibration_pieces(arguments, job);
+  const auto wanted = std::max<int64_t>(1, arguments.budget_tokens / arguments.context);
+  texts.resize(std::min(texts.size(), static_cast<size_t>(wanted)));
+  const tasks::LayerProbe probe(base, texts, late);
+  const tasks::CacheBudget budget(heads, probe, job.plan.qk, job.plan.vo, [&](int64_t done, int64_t all) {
+    progress(fmt::format("budget: loss {} of {} measured", done, all), share(done, all));
+  });
+  return spend(arguments, job, base, heads, budget, progress);
+}
+
 }  // namespace
 
 CompressedModel make_compressed(const CompressArguments& arguments, const CompressJob& job,
@@ -66,7 +81,12 @@ CompressedModel make_compressed(const CompressArguments& arguments, const Compre
   const models::HeadGroup head = models::first_layer(base.config()).groups.at(0);
   if (calibration.has.any()) made.shortage = calibration.shortage(std::max(head.qk_dim, head.v_dim));
   const tasks::HeadDecompositions heads(*job.base, job.plan.qk, job.plan.vo, calibration, job.layers);
-  if (job.has_budget) made.plan = spent(arguments, job, base, heads, progress);
+  if (job.limit) {
+    made.budget = spent_on_cache(arguments, job, base, heads, progress);
+    made.plan = made.budget->plan;
+  } else if (job.has_budget) {
+    made.plan = spent(arguments, job, base, heads, progress);
+  }
   made.edit = heads.edit(made.plan);
   if (!job.refinement) return made;
   tasks::RefineConfig training = arguments.training;

@@ -1,8 +1,8 @@
 #pragma once
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "experiments/tools/compress/budget_curve.h"
 #include "experiments/tools/compress/job.h"
 
 namespace headroom::experiments {
@@ -11,7 +11,8 @@ namespace headroom::experiments {
 struct CompressedModel {
   tasks::CompressionPlan plan;
   models::ModelEdit edit{};
-  std::string shortage{};  ///< what is to be said of a calibration that was too short
+  std::string shortage{};               ///< what is to be said of a calibration that was too short
+  std::optional<SpentBudget> budget{};  ///< of --budget
   /// A refinement: the losses of its first and last steps, and how many numbers it trained.
   struct Refinement {
     double first_loss = 0, last_loss = 0;
@@ -19,9 +20,6 @@ struct CompressedModel {
   };
   std::optional<Refinement> refinement{};
 };
-
-/// What is being done, and the share of it that is.
-using CompressProgress = std::function<void(const std::string& what, double share)>;
 
 /// Calibrates, spends the budget, takes the heads apart and refines, as the job says. `base` is the job's model in
 /// memory, unpacked.

@@ -1,6 +1,9 @@
 // Rows in fewer bits, and attention over them: the formats of key-value caches.
 #include "engine/quantized/packed_rows.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/ops/attention/attention.h"
 #include "engine/ops/attention/packed_attention.h"
 #include "engine/quantized/quantize.h"
@@ -34,10 +37,28 @@ TEST_CASE("packed rows: each number is the nearest of its format, and q8_0 has g
   const PackedRows packed = pack_rows(x, BlockFormat::q8_0);
   const QuantizedMatrix matrix = quantize_q8_0(x.reshape({6, 64}));
   CHECK(unpack_rows(packed).to_vector<float>() == matrix.dequantize().to_vector<float>());
+  // The number of largest size becomes -8 steps, and those beyond 7 steps on the other side are cut.
+  Tensor levels = Tensor::zeros({1, 32});
+  const std::vector<float> some{-4, 3.5F, 3.7F, 0, 1.2F, -0.3F, 0.25F, -3.8F};
+  std::copy(some.begin(), some.end(), levels.mutable_data<float>());
+  const std::vector<float> rounded = unpack_rows(pack_rows(levels, BlockFormat::q4_0)).to_vector<float>();
+  CHECK(std::vector<float>(rounded.begin(), rounded.begin() + 8) ==
+        std::vector<float>{-4, 3.5F, 3.5F, 0, 1, -0.5F, 0.5F, -4});
+  const Tensor coarse = unpack_rows(pack_rows(x, BlockFormat::q4_0));
+  for (int64_t block = 0; block < x.numel() / 32; ++block) {
+    const float *own = x.data<float>() + 32 * block, *got = coarse.data<float>() + 32 * block;
+    const float most =
+        std::abs(*std::max_element(own, own + 32, [](float a, float b) { return std::abs(a) < std::abs(b); }));
+    for (int i = 0; i < 32; ++i) CHECK(std::abs(own[i] - got[i]) <= most / 8 * 1.01F);
+  }
+  CHECK(unpack_rows(pack_rows(Tensor::zeros({1, 32}), BlockFormat::q4_0)).to_vector<float>() ==
+        std::vector<float>(32, 0.0F));
+  CHECK_THROWS_WITH(pack_rows(Tensor::full({1, 32}, 1e9), BlockFormat::q4_0), contains("too large for a scale"));
   CHECK(packed_bytes(BlockFormat::q8_0, 64) == 68);
+  CHECK(packed_bytes(BlockFormat::q4_0, 64) == 36);
   CHECK_THROWS_WITH(pack_rows(normal({2, 40}, 1), BlockFormat::q8_0),
                     "pack rows: rows of 40 are no whole blocks of 32 numbers of q8_0");
-  CHECK_THROWS_WITH(packed_bytes(BlockFormat::q4_k, 256), contains("q4_k is not packed; known: f16, bf16, q8_0"));
+  CHECK_THROWS_WITH(packed_bytes(BlockFormat::q4_k, 256), contains("q4_k is not packed; known: f16, bf16, q8_0, q4_0"));
   CHECK_THROWS_WITH(pack_rows(Tensor::full({1, 32}, 1e9), BlockFormat::q8_0), contains("too large for a scale"));
 }
 

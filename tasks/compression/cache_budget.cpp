@@ -1,0 +1,244 @@
+#include "tasks/compression/cache_budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/quantized/packed_rows.h"
+#include "models/costs.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::BlockFormat;
+
+constexpr std::array cache_formats{BlockFormat::f16, BlockFormat::q8_0, BlockFormat::q4_0};
+
+/// What is measured of each place.
+enum LossKind : size_t { rows_rounded, directions_rounded, directions_dropped };
+constexpr size_t loss_kinds = 3;
+
+bool is_filled(BlockFormat format, int64_t dim) { return dim % engine::traits_of(format).elements == 0; }
+
+/// The mean square of a format's rounding over that of q4_0: a block's largest number is 8 of q4_0's steps, and 127 of
+/// q8_0's. What f16 rounds counts as nothing.
+double rounding_of(BlockFormat format) {
+  if (format == BlockFormat::q4_0) return 1;
+  return format == BlockFormat::q8_0 ? (8.0 / 127) * (8.0 / 127) : 0;
+}
+
+int64_t bytes_of(const CacheChoice& choice, int64_t dim) {
+  return engine::packed_bytes(choice.format, choice.rank == 0 ? dim : choice.rank);
+}
+
+/// Every way to hold rows of `dim` numbers: as they are, and if there is a method, eighths of its directions.
+std::vector<CacheChoice> all_choices(int64_t dim, bool has_method) {
+  std::vector<CacheChoice> all;
+  const int64_t step = std::max<int64_t>(2, dim / 8);
+  for (const BlockFormat format : cache_formats) {
+    if (is_filled(format, dim)) all.push_back({0, format});
+    for (int64_t rank = step; has_method && rank <= dim; rank += step)
+      if (is_filled(format, rank)) all.push_back({rank, format});
+  }
+  return all;
+}
+
+int64_t least_bytes(int64_t dim, bool has_method) {
+  int64_t least = bytes_of({}, dim);
+  for (const CacheChoice& choice : all_choices(dim, has_method)) least = std::min(least, bytes_of(choice, dim));
+  return least;
+}
+
+void require_narrower_keys(QkMethod qk) {
+  require(qk == QkMethod::none || qk == QkMethod::whitened_rotated_grouped || qk == QkMethod::pairs_grouped,
+          "cache budget: {} does not make the keys in a cache narrower; use whitened-rotated-grouped or pairs-grouped",
+          name_of(qk));
+}
+
+}  // namespace
+
+int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo) {
+  require_narrower_keys(qk);
+  int64_t sum = 0;
+  for (const models::LayerConfig& layer : models::layers_of(base)) {
+    const models::HeadGroup& group = layer.groups.at(0);
+    sum += group.key_value_heads() *
+           (least_bytes(group.qk_dim, qk != QkMethod::none) + least_bytes(group.v_dim, vo != VoMethod::none));
+  }
+  return sum;
+}
+
+void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, QkMethod qk, VoMethod vo) {
+  const int64_t least = least_cache_bytes(base, qk, vo), full = models::cache_bytes(base, BlockFormat::f16);
+  require(bytes >= least, "cache budget: {} bytes a token are below the least possible, {}: a share of {:.3g} of f16",
+          bytes, least, static_cast<double>(least) / static_cast<double>(full));
+}
+
+CacheBudget::CacheBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+                         const std::function<void(int64_t, int64_t)>& progress)
+    : heads_(heads), probe_(probe), nothing_(empty_plan(heads.base(), qk, vo)) {
+  require_narrower_keys(qk);
+  const std::vector<models::LayerConfig> layers = models::layers_of(heads.base());
+  for (const models::LayerConfig& layer : layers)
+    nothing_.cache.emplace_back(static_cast<size_t>(layer.groups.at(0).key_value_heads()));
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    for (size_t head = 0; head < nothing_.cache[layer].size(); ++head)
+      for (const bool is_value : {false, true}) {
+        const models::HeadGroup& group = layers[layer].groups[0];
+        places_.push_back(
+            {.is_value = is_value, .layer = layer, .head = head, .dim = is_value ? group.v_dim : group.qk_dim});
+      }
+  measure(progress);
+  for (Place& place : places_) list_choices(place);
+}
+
+bool CacheBudget::has_method(const Place& place) const {
+  return place.is_value ? nothing_.vo != VoMethod::none : nothing_.qk != QkMethod::none;
+}
+
+double CacheBudget::tail(const Place& place, int64_t rank) const {
+  const auto layer = static_cast<int64_t>(place.layer), head = static_cast<int64_t>(place.head);
+  return std::max(0.0, place.is_value ? heads_.vo_tail(layer, head, rank) : heads_.qk_tail(layer, head, rank));
+}
+
+int64_t CacheBudget::middle_rank(const Place& place) const { return std::max<int64_t>(2, place.dim / 4 * 2); }
+
+std::optional<CacheChoice> CacheBudget::measured_choice(const Place& place, size_t kind) const {
+  const bool is_rounded = kind != directions_dropped;
+  if ((kind != rows_rounded && !has_method(place)) || (is_rounded && !is_filled(BlockFormat::q4_0, place.dim)))
+    return std::nullopt;
+  if (kind == rows_rounded) return CacheChoice{0, BlockFormat::q4_0};
+  return is_rounded ? CacheChoice{place.dim, BlockFormat::q4_0} : CacheChoice{middle_rank(place), BlockFormat::f16};
+}
+
+void CacheBudget::put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const {
+  (place.is_value ? plan.vo_ranks : plan.qk_ranks)[place.layer][place.head] = choice.rank;
+  HeadCache& cache = plan.cache[place.layer][place.head];
+  (place.is_value ? cache.values : cache.keys) = choice.format;
+}
+
+CacheChoice CacheBudget::chosen(const CompressionPlan& plan, const Place& place) const {
+  const HeadCache& cache = plan.cache.at(place.layer).at(place.head);
+  return {(place.is_value ? plan.vo_ranks : plan.qk_ranks)[place.layer][place.head],
+          place.is_value ? cache.values : cache.keys};
+}
+
+void CacheBudget::measure(const std::function<void(int64_t, int64_t)>& progress) {
+  const int64_t all = std::ssize(places_) * static_cast<int64_t>(loss_kinds);
+  int64_t done = 0;
+  for (Place& place : places_)
+    for (size_t kind = 0; kind < loss_kinds; ++kind, ++done) {
+      if (progress) progress(done, all);
+      const std::optional<CacheChoice> choice = measured_choice(place, kind);
+      if (!choice) continue;
+      CompressionPlan plan = nothing_;
+      put(plan, place, *choice);
+      place.loss[kind] = std::max(0.0, probe_.kl(heads_.edit(plan), static_cast<int64_t>(place.layer)));
+    }
+  for (const bool is_value : {false, true})
+    for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_value, kind);
+}
+
+void CacheBudget::scale(bool is_value, size_t kind) {
+  CompressionPlan plan = nothing_;
+  double sum = 0;
+  for (const Place& place : places_) {
+    const std::optional<CacheChoice> choice = measured_choice(place, kind);
+    if (place.is_value == is_value && choice) put(plan, place, *choice), sum += place.loss[kind];
+  }
+  if (sum == 0) return;
+  const double factor = measured_kl(plan) / sum;
+  for (Place& place : places_)
+    if (place.is_value == is_value) place.loss[kind] *= factor;
+}
+
+double CacheBudget::loss_of(const Place& place, const CacheChoice& choice) const {
+  if (choice.rank == 0) return place.loss[rows_rounded] * rounding_of(choice.format);
+  const double middle = tail(place, middle_rank(place));
+  const double dropped = middle > 0 ? place.loss[directions_dropped] * tail(place, choice.rank) / middle : 0;
+  return dropped + place.loss[directions_rounded] * rounding_of(choice.format);
+}
+
+void CacheBudget::list_choices(Place& place) const {
+  std::vector<CacheChoice> all = all_choices(place.dim, has_method(place));
+  std::stable_sort(all.begin(), all.end(), [&](const CacheChoice& a, const CacheChoice& b) {
+    return std::pair(bytes_of(a, place.dim), loss_of(place, a)) < std::pair(bytes_of(b, place.dim), loss_of(place, b));
+  });
+  for (const CacheChoice& choice : all) {
+    const bool is_first = place.choices.empty();
+    if (is_first || (bytes_of(choice, place.dim) > bytes_of(place.choices.back(), place.dim) &&
+                     loss_of(place, choice) < loss_of(place, place.choices.back())))
+      place.choices.push_back(choice);
+  }
+}
+
+int64_t CacheBudget::bytes(const CompressionPlan& plan) const {
+  int64_t sum = 0;
+  for (const Place& place : places_) sum += bytes_of(chosen(plan, place), place.dim);
+  return sum;
+}
+
+double CacheBudget::expected_kl(const CompressionPlan& plan) const {
+  double sum = 0;
+  for (const Place& place : places_) sum += loss_of(place, chosen(plan, place));
+  return sum;
+}
+
+double CacheBudget::measured_kl(const CompressionPlan& plan) const { return probe_.kl(heads_.edit(plan), 0); }
+
+std::optional<CompressionPlan> CacheBudget::plain(BlockFormat format) const {
+  CompressionPlan plan = nothing_;
+  for (const Place& place : places_) {
+    if (!is_filled(format, place.dim)) return std::nullopt;
+    put(plan, place, {0, format});
+  }
+  return plan;
+}
+
+CompressionPlan CacheBudget::mixed(int64_t bytes) const {
+  require_cache_bytes(bytes, heads_.base(), nothing_.qk, nothing_.vo);
+  std::vector<BudgetItem> items;
+  for (const Place& place : places_) {
+    BudgetItem& item = items.emplace_back();
+    item.name =
+        fmt::format("{} of layer {}, key-value head {}", place.is_value ? "values" : "keys", place.layer, place.head);
+    for (const CacheChoice& choice : place.choices) {
+      item.loss.push_back(loss_of(place, choice));
+      item.cost.push_back(static_cast<double>(bytes_of(choice, place.dim)));
+    }
+  }
+  const std::vector<size_t> best = spend_budget(items, static_cast<double>(bytes));
+  CompressionPlan plan = nothing_;
+  for (size_t i = 0; i < places_.size(); ++i) put(plan, places_[i], places_[i].choices[best[i]]);
+  return plan;
+}
+
+CompressionPlan CacheBudget::spend(int64_t allowed) const {
+  CompressionPlan mix = mixed(allowed);
+  for (const BlockFormat format : cache_formats) {  // the finest that fits
+    std::optional<CompressionPlan> plan = plain(format);
+    if (!plan || bytes(*plan) > allowed) continue;
+    return measured_kl(*plan) < measured_kl(mix) ? *std::move(plan) : mix;
+  }
+  return mix;
+}
+
+CompressionPlan CacheBudget::within(double kl) const {
+  require(std::isfinite(kl) && kl > 0, "cache budget: a KL divergence of {} cannot be kept within", kl);
+  const double own = measured_kl(nothing_);
+  require(own <= kl, "cache budget: a KL divergence of {:.3g} cannot be kept within: the cache in f16 has {:.3g}", kl,
+          own);
+  int64_t low = least() - 1, high = full();
+  CompressionPlan best = nothing_;
+  // A 256th of what there is to spend.
+  for (int step = 0; step < 8 && high - low > 1; ++step) {
+    const int64_t middle = step == 0 ? low + 1 : (low + high) / 2;
+    CompressionPlan plan = spend(middle);
+    if (measured_kl(plan) <= kl) high = middle, best = std::move(plan);
+    else low = middle;
+  }
+  return best;
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,91 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "tasks/compression/budget.h"
+#include "tasks/compression/layer_probe.h"
+#include "tasks/compression/methods.h"
+
+namespace headroom::tasks {
+
+/// One way to hold the keys, or the values, of a key-value head.
+struct CacheChoice {
+  int64_t rank = 0;  ///< how many of the method's directions are kept; 0: rows as they are
+  engine::BlockFormat format = engine::BlockFormat::f16;
+  bool operator==(const CacheChoice&) const = default;
+};
+
+/// The fewest bytes a token that a CacheBudget of these methods can hold the cache of a model in. Throws Error for a qk
+/// method that does not narrow keys, or gives query heads keys of their own.
+int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
+/// Throws Error that names those where `bytes` are fewer.
+void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
+
+/// What holds a model's key-value cache in so many bytes a token at the least loss: of the keys and of the values of
+/// each key-value head, which width and which format (f16, q8_0, q4_0), under one budget.
+///
+/// Losses are KL(base ‖ model with that place alone changed) on the probe's texts. Three are measured of each place: as
+/// it is in q4_0; in the method's directions, all of them, in q4_0; half of the directions in f16. Others follow:
+/// fewer or more directions in proportion to the method's tail, finer formats as the square of their steps. Losses of
+/// places are added up, each kind in proportion so that the sum over all places is what they cost together, which is
+/// measured, too. What a plan costs is measured by measured_kl().
+class CacheBudget {
+ public:
+  /// Measures all heads: three runs of the model's later part for each, and one whole run for each kind. `progress`
+  /// gets the runs done, of how many. All references must outlive it. A method may be none: rows then stay as they are.
+  /// Throws Error as least_cache_bytes() and as the decompositions do.
+  CacheBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+              const std::function<void(int64_t, int64_t)>& progress = {});
+
+  /// Bytes of a token: the original's in f16, the least that a plan takes, and a plan's.
+  int64_t full() const { return bytes(nothing_); }
+  int64_t least() const { return least_cache_bytes(heads_.base(), nothing_.qk, nothing_.vo); }
+  int64_t bytes(const CompressionPlan& plan) const;
+
+  /// The plan of at most so many bytes a token whose added losses are least, as spend_budget() finds it. Throws Error
+  /// with the least possible where no plan is as small.
+  CompressionPlan mixed(int64_t bytes) const;
+  /// mixed(), or where the finest plain format of so many bytes loses less on the probe's texts, that.
+  CompressionPlan spend(int64_t bytes) const;
+  /// The smallest plan found whose measured_kl() is at most `kl`, by bisection. Throws Error unless kl > 0, and with
+  /// the original's own loss in f16 where that is more.
+  CompressionPlan within(double kl) const;
+  /// All rows as they are in one format; none where its blocks do not fill them.
+  std::optional<CompressionPlan> plain(engine::BlockFormat format) const;
+
+  /// The loss that spend() expects of a plan, and what it measures on the probe's texts.
+  double expected_kl(const CompressionPlan& plan) const;
+  double measured_kl(const CompressionPlan& plan) const;
+
+ private:
+  /// The keys or the values of one key-value head.
+  struct Place {
+    bool is_value = false;
+    size_t layer = 0, head = 0;
+    int64_t dim = 0;
+    std::array<double, 3> loss{};        ///< of each kind, see the class
+    std::vector<CacheChoice> choices{};  ///< from the cheapest on, each of less loss than those before
+  };
+
+  int64_t middle_rank(const Place& place) const;
+  bool has_method(const Place& place) const;
+  double tail(const Place& place, int64_t rank) const;
+  std::optional<CacheChoice> measured_choice(const Place& place, size_t kind) const;
+  double loss_of(const Place& place, const CacheChoice& choice) const;
+  void put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const;
+  CacheChoice chosen(const CompressionPlan& plan, const Place& place) const;
+  void measure(const std::function<void(int64_t, int64_t)>& progress);
+  /// Scales the losses of a kind, of keys or of values, to what all places of it cost together.
+  void scale(bool is_value, size_t kind);
+  void list_choices(Place& place) const;
+
+  const HeadDecompositions& heads_;
+  const LayerProbe& probe_;
+  CompressionPlan nothing_;  ///< all in f16
+  std::vector<Place> places_;
+};
+
+}  // namespace headroom::tasks

@@ -1,0 +1,132 @@
+#include "tasks/compression/cache_budget.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/error.h"
+#include "engine/quantized/packed_rows.h"
+#include "models/costs.h"
+#include "models/weights/sources.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::BlockFormat;
+using testing::contains;
+using testing::error_of;
+
+models::TransformerConfig random_config() {
+  models::TransformerConfig config;
+  config.groups = {{.heads = 4, .qk_dim = 32, .v_dim = 32, .kv_heads = 1}};
+  config.width = 64, config.layers = 2, config.vocab = config.output_dim = 23;
+  config.ffn_width = 32, config.max_length = 64;
+  config.positions = models::Positions::rope;
+  config.causal = true;
+  config.init = {.scheme = models::InitScheme::normal, .std = 0.3};
+  return config;
+}
+
+TokenBatch texts_of(int64_t count, int64_t first) {
+  TokenBatch texts;
+  for (int64_t t = first; t < first + count; ++t) {
+    texts.emplace_back();
+    for (int64_t i = 0; i < 40; ++i) texts.back().push_back((i * i * (t + 2) + 5 * i + 11 * t) % 23);
+  }
+  return texts;
+}
+
+/// A random model, taken apart and probed: four places.
+struct Search {
+  engine::Rng rng{5};
+  models::Transformer model{random_config(), rng};
+  Calibration calibration = calibrate(model, texts_of(12, 0), {.needs = {.after_turn = true, .outputs = true}});
+  models::NamedWeights weights{model.weights()};
+  HeadDecompositions heads{model.config(), weights, QkMethod::whitened_rotated_grouped, VoMethod::whitened,
+                           calibration};
+  LayerProbe probe{model, texts_of(2, 12), 0.5};
+  CacheBudget budget{heads, probe, QkMethod::whitened_rotated_grouped, VoMethod::whitened};
+};
+
+/// Every way to hold a row of 32 numbers: {rank, format}.
+std::vector<CacheChoice> every_choice() {
+  std::vector<CacheChoice> all{{0, BlockFormat::f16},
+                               {0, BlockFormat::q8_0},
+                               {0, BlockFormat::q4_0},
+                               {32, BlockFormat::q8_0},
+                               {32, BlockFormat::q4_0}};
+  for (int64_t rank = 4; rank <= 32; rank += 4) all.push_back({rank, BlockFormat::f16});
+  return all;
+}
+
+/// The least expected loss of all plans of at most so many bytes.
+double exhaustive(const CacheBudget& budget, int64_t bytes) {
+  const std::vector<CacheChoice> all = every_choice();
+  CompressionPlan plan = *budget.plain(BlockFormat::f16);
+  double best = std::numeric_limits<double>::infinity();
+  for (const CacheChoice& key0 : all)
+    for (const CacheChoice& value0 : all)
+      for (const CacheChoice& key1 : all)
+        for (const CacheChoice& value1 : all) {
+          plan.qk_ranks = {{key0.rank}, {key1.rank}}, plan.vo_ranks = {{value0.rank}, {value1.rank}};
+          plan.cache = {{{key0.format, value0.format}}, {{key1.format, value1.format}}};
+          if (budget.bytes(plan) <= bytes) best = std::min(best, budget.expected_kl(plan));
+        }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("a mix is within one choice of the best of all plans, and keeps its bytes", "[cache budget]") {
+  const Search search;
+  const CacheBudget& budget = search.budget;
+  CHECK(budget.full() == 2 * 2 * 64);
+  CHECK(budget.least() == 4 * 8);  // four directions in f16
+  constexpr int64_t largest_step = 64;
+  for (const int64_t bytes : {256, 190, 136, 100, 72, 60, 40, 32}) {
+    INFO(bytes << " bytes");
+    const CompressionPlan plan = budget.mixed(bytes);
+    CHECK(budget.bytes(plan) <= bytes);
+    CHECK(budget.expected_kl(plan) >= exhaustive(budget, bytes) - 1e-12);
+    if (bytes - largest_step >= budget.least())
+      CHECK(budget.expected_kl(plan) <= exhaustive(budget, bytes - largest_step) + 1e-12);
+    // What the plan says is what its model takes and computes.
+    const models::ModelEdit edit = search.heads.edit(plan);
+    CHECK(models::cache_bytes(edit.config, models::named_cache_types()) == budget.bytes(plan));
+    CHECK(search.probe.kl(edit, 0) == budget.measured_kl(plan));
+  }
+}
+
+TEST_CASE("a budget buys no worse than the plain format that fits, and the same each time", "[cache budget]") {
+  const Search search, again;
+  const CacheBudget& budget = search.budget;
+  for (const BlockFormat format : {BlockFormat::f16, BlockFormat::q8_0, BlockFormat::q4_0}) {
+    const CompressionPlan plain = budget.plain(format).value();
+    const int64_t bytes = budget.bytes(plain);
+    CHECK(bytes == 4 * engine::packed_bytes(format, 32));
+    const CompressionPlan plan = budget.spend(bytes);
+    CHECK(budget.bytes(plan) <= bytes);
+    CHECK(budget.measured_kl(plan) <= budget.measured_kl(plain));
+    CHECK(again.budget.measured_kl(again.budget.spend(bytes)) == budget.measured_kl(plan));
+  }
+  CHECK(budget.measured_kl(budget.plain(BlockFormat::q4_0).value()) >
+        10 * budget.measured_kl(budget.plain(BlockFormat::q8_0).value()));
+}
+
+TEST_CASE("a divergence is kept, with fewer bytes than all has; what cannot be met says what can", "[cache budget]") {
+  const Search search;
+  const CacheBudget& budget = search.budget;
+  const double allowed = budget.measured_kl(budget.mixed(100));
+  const CompressionPlan plan = budget.within(allowed);
+  CHECK(budget.measured_kl(plan) <= allowed);
+  CHECK(budget.bytes(plan) < budget.full());
+  CHECK_THAT(error_of([&] { (void)budget.within(1e-15); }), contains("the cache in f16 has"));
+  CHECK_THAT(error_of([&] { (void)budget.within(0); }), contains("cannot be kept within"));
+  CHECK(error_of([&] { (void)budget.spend(31); }) ==
+        "cache budget: 31 bytes a token are below the least possible, 32: a share of 0.125 of f16");
+  CHECK_THAT(error_of([&] { CacheBudget(search.heads, search.probe, QkMethod::plain, VoMethod::none); }),
+             contains("plain does not make the keys in a cache narrower"));
+}
+
+}  // namespace headroom::tasks
