@@ -170,6 +170,32 @@ Tensor Tensor::reshape(Shape shape) const {
   return view;
 }
 
+int64_t Tensor::row_stride() const {
+  if (rank() == 0 || numel() == 0) return 0;
+  const int64_t width = dim(-1);
+  if (is_contiguous()) return width;
+  if (width > 1 && strides_[rank() - 1] != 1) return 0;
+  int64_t stride = 0, next = 0;
+  for (int axis = rank() - 2; axis >= 0; --axis) {
+    if (shape_[axis] == 1) continue;
+    if (stride == 0) stride = next = strides_[axis];
+    if (strides_[axis] != next) return 0;
+    next *= shape_[axis];
+  }
+  return stride >= width ? stride : 0;
+}
+
+Tensor Tensor::as_rows() const {
+  require(rank() > 0, "as_rows: {} has no last axis", shape_.str());
+  const int64_t stride = row_stride();
+  const Shape rows{shape_.numel(0, rank() - 1), dim(-1)};
+  if (stride == 0) return reshape(rows);
+  Tensor view = *this;
+  view.shape_ = rows;
+  view.strides_ = {stride, 1};
+  return view;
+}
+
 Tensor Tensor::transpose(int axis_a, int axis_b) const {
   require_defined("transpose");
   const int a = shape_.index(axis_a, "transpose"), b = shape_.index(axis_b, "transpose");

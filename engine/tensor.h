@@ -72,6 +72,10 @@ class Tensor {
 
   /// One axis may be -1: inferred. A copy only where no view can do it.
   Tensor reshape(Shape shape) const;
+  /// From each row along the last axis to the next, where all are in one piece each and equally far apart; else 0.
+  int64_t row_stride() const;
+  /// (…, C) as (rows, C): a view where there is a row_stride(), else a row-major copy.
+  Tensor as_rows() const;
   Tensor transpose(int axis_a, int axis_b) const;
   Tensor permute(const std::vector<int>& axes) const;
   /// Elements [begin, end) of one axis.

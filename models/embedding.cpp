@@ -12,7 +12,7 @@ Var Embedding::forward(const Tensor& tokens) const {
 }
 
 Var Embedding::as_readout(const Var& x) const {
-  return located([&] { return weight_.linear(x, {}); });
+  return located([&] { return weight_.linear(x, {}, true); });
 }
 
 std::string Embedding::describe() const {

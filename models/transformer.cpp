@@ -163,7 +163,7 @@ Var Transformer::readout(const Var& h_in) const { return outputs(final_norm_ ? f
 
 Var Transformer::outputs(Var h) const {
   if (hidden_) h = autograd::gelu(hidden_->forward(h));  // (…, readout_width)
-  return readout_ ? readout_->forward(h) : tokens_->as_readout(h);
+  return readout_ ? readout_->forward(h, true) : tokens_->as_readout(h);
 }
 
 void Transformer::require_decodable(ModelCache& state) const {

@@ -5,10 +5,10 @@
 
 namespace headroom::autograd {
 
-Var linear(const Var& x, const Var& weight, const Var& bias) {
+Var linear(const Var& x, const Var& weight, const Var& bias, bool pads_rows) {
   const Tensor x_in = product_operand(x.value()), w_in = product_operand(weight.value());
   return record(
-      "linear", engine::linear(x_in, w_in, bias.value()), {x, weight, bias},
+      "linear", engine::linear(x_in, w_in, bias.value(), pads_rows), {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          bool has_bias) -> std::vector<Tensor> {
         const auto grad = engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2],

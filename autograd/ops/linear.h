@@ -3,7 +3,7 @@
 
 namespace headroom::autograd {
 
-/// y = x · Wᵀ + b: x (…, in), weight (out, in), bias (out) or undefined → (…, out).
-Var linear(const Var& x, const Var& weight, const Var& bias = {});
+/// y = x · Wᵀ + b: x (…, in), weight (out, in), bias (out) or undefined → (…, out). `pads_rows`: see engine::linear().
+Var linear(const Var& x, const Var& weight, const Var& bias = {}, bool pads_rows = false);
 
 }  // namespace headroom::autograd

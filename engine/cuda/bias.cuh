@@ -9,15 +9,18 @@ template <class T>
 struct AddBias {
   T* y;
   const T* bias;
-  int64_t width;
-  __device__ void operator()(int64_t i) const { store(y[i], load(y[i]) + load(bias[i % width])); }
+  int64_t width, row;
+  __device__ void operator()(int64_t i) const {
+    T& to = y[i / width * row + i % width];
+    store(to, load(to) + load(bias[i % width]));
+  }
 };
 
-/// y (rows, width) += bias (width), for products that the library cannot add it to.
+/// y (rows, width), rows of stride 1, += bias (width), for products that the library cannot add it to.
 inline void add_bias(const Tensor& y, const Tensor& bias) {
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    launch("add_bias", y.numel(), AddBias<T>{y.mutable_data<T>(), bias.data<T>(), bias.dim(0)});
+    launch("add_bias", y.numel(), AddBias<T>{y.mutable_data<T>(), bias.data<T>(), bias.dim(0), y.strides()[0]});
   };
   if (y.dtype() == DType::bf16) return run(bf16{});
   y.dtype() == DType::f32 ? run(float{}) : run(double{});

@@ -1,7 +1,9 @@
 #pragma once
+#include <type_traits>
 #include <utility>
 
 #include "engine/cuda/pack.cuh"
+#include "engine/cuda/rough.cuh"
 #include "engine/elementwise/binary.h"
 #include "engine/elementwise/unary.h"
 
@@ -96,6 +98,20 @@ struct Backward {
     return dy * F::df(x, y);
   }
 };
+/// The same in bf16 of functors that name themselves `rough_in_bf16`.
+template <class F>
+struct RoughForward {
+  __device__ float operator()(float x) const { return F::f(Rough(x)).value; }
+};
+template <class F>
+struct RoughBackward {
+  __device__ float operator()(float dy, float x) const { return dy * F::df(Rough(x), Rough(0.0f)).value; }
+};
+template <class F, class T>
+inline constexpr bool is_rough = std::is_same_v<T, bf16>&& requires {
+  F::rough_in_bf16;
+};
+
 /// dy · F::f(a, b), F a slope.
 template <class F>
 struct TimesSlope {
@@ -107,11 +123,12 @@ struct TimesSlope {
 
 template <class F, class T>
 void run_unary(UnaryCall& c) {
-  map<T, T>("unary", Forward<F>(), c.y, c.x);
+  map<T, T>("unary", std::conditional_t<is_rough<F, T>, RoughForward<F>, Forward<F>>(), c.y, c.x);
 }
 template <class F, class T>
 void run_unary_grad(UnaryGradCall& c) {
-  if constexpr (F::reads_x && F::reads_y) map<T, T, T, T>("unary_grad", Backward<F>(), c.dx, c.dy, c.x, c.y);
+  if constexpr (is_rough<F, T>) map<T, T, T>("unary_grad", RoughBackward<F>(), c.dx, c.dy, c.x);
+  else if constexpr (F::reads_x && F::reads_y) map<T, T, T, T>("unary_grad", Backward<F>(), c.dx, c.dy, c.x, c.y);
   else if constexpr (F::reads_x || F::reads_y)
     map<T, T, T>("unary_grad", Backward<F>(), c.dx, c.dy, F::reads_x ? c.x : c.y);
   else map<T, T>("unary_grad", Backward<F>(), c.dx, c.dy);

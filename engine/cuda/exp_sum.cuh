@@ -32,12 +32,21 @@ struct ExpSum {
   }
 };
 
+/// Numbers i to i + pack of a row of n, of which the last pack may end in the gap before the next row: -inf there.
+template <int pack, class T>
+__device__ inline Numbers<T, pack> load_of_row(const T* row, int64_t i, int64_t n, bool aligned) {
+  if (i + pack <= n) return load_numbers<pack>(row + i, aligned);
+  Numbers<T, pack> out;
+  for (int k = 0; k < pack; ++k) out.at[k] = i + k < n ? load(row[i + k]) : -Compute<T>(HUGE_VAL);
+  return out;
+}
+
 /// Of n numbers that begin at x; `see(i, numbers)` is shown each pack.
 template <int pack, class T, class Team, class See>
 __device__ inline ExpSum<Compute<T>> exp_sum(const Team& team, const T* x, int64_t n, bool aligned, const See& see) {
   ExpSum<Compute<T>> total;
   for_each_pack<pack>(team, n, [&](int64_t i) {
-    const Numbers<T, pack> v = load_numbers<pack>(x + i, aligned);
+    const Numbers<T, pack> v = load_of_row<pack>(x, i, n, aligned);
     total.add(v.at);
     see(i, v);
   });

@@ -82,10 +82,14 @@ __device__ inline void for_each_pack(const Team& team, int64_t n, const F& f) {
 
 /// Adds an op's kernels to its table: one function per dtype.
 template <class Call>
-void add_kernels(Op<Call>& op, const char* name, void (*f32)(Call&), void (*f64)(Call&), void (*halves)(Call&)) {
-  op.add({.name = name, .dtypes = DType::f32, .run = f32, .device = Device::Kind::cuda});
-  op.add({.name = name, .dtypes = DType::f64, .run = f64, .device = Device::Kind::cuda});
-  op.add({.name = name, .dtypes = DType::bf16, .run = halves, .device = Device::Kind::cuda});
+void add_kernels(Op<Call>& op, const char* name, void (*f32)(Call&), void (*f64)(Call&), void (*halves)(Call&),
+                 bool takes_strided = false) {
+  const auto add = [&](DType dtype, void (*run)(Call&)) {
+    op.add({.name = name, .dtypes = dtype, .run = run, .takes_strided = takes_strided, .device = Device::Kind::cuda});
+  };
+  add(DType::f32, f32);
+  add(DType::f64, f64);
+  add(DType::bf16, halves);
 }
 
 }  // namespace headroom::engine::cuda

@@ -17,8 +17,8 @@ Projection::Projection(Weight weight, Var bias) {
   if (bias.defined()) bias_ = add_parameter("bias", std::move(bias), false);
 }
 
-Var Projection::forward(const Var& x) const {
-  return located([&] { return weight_.linear(x, bias_); });
+Var Projection::forward(const Var& x, bool pads_rows) const {
+  return located([&] { return weight_.linear(x, bias_, pads_rows); });
 }
 
 std::string Projection::describe() const {

@@ -21,8 +21,8 @@ class Projection : public Module {
   /// W and b (undefined: none) as they are.
   explicit Projection(Weight weight, Var bias = {});
 
-  /// (…, in) → (…, out)
-  Var forward(const Var& x) const;
+  /// (…, in) → (…, out). `pads_rows`, for logits: see engine::linear().
+  Var forward(const Var& x, bool pads_rows = false) const;
   const Weight& weight() const { return weight_; }
   /// (out) or undefined.
   const Var& bias() const { return bias_; }

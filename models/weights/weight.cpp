@@ -76,8 +76,8 @@ Shape Weight::shape() const {
                     form_);
 }
 
-Var Weight::linear(const Var& x, const Var& bias) const {
-  return std::visit(Overload{[&](const Var& w) { return autograd::linear(x, w, bias); },
+Var Weight::linear(const Var& x, const Var& bias, bool pads_rows) const {
+  return std::visit(Overload{[&](const Var& w) { return autograd::linear(x, w, bias, pads_rows); },
                              [&](const engine::QuantizedMatrix& w) { return autograd::quantized_linear(x, w, bias); },
                              [&](const LowRank& f) { return linear_of(f, x, bias); }},
                     form_);

@@ -38,8 +38,9 @@ class Weight {
   const std::variant<Var, engine::QuantizedMatrix, LowRank>& form() const { return form_; }
 
   /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Factors are applied one after the other or
-  /// multiplied first, whichever takes fewer multiplications for x's rows.
-  Var linear(const Var& x, const Var& bias) const;
+  /// multiplied first, whichever takes fewer multiplications for x's rows. `pads_rows`, for logits: see
+  /// engine::linear().
+  Var linear(const Var& x, const Var& bias, bool pads_rows = false) const;
   /// Rows of W by index: i64 (…) → (…, in), in `dtype` where the form has none of its own.
   Var rows(const Tensor& indices, engine::DType dtype) const;
   /// The numbers of W (out, in), unpacked or multiplied out, without a gradient.

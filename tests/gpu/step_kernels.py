@@ -31,6 +31,12 @@ def stages_of_row(numbers):
     return 1 if numbers <= 1 << 13 else 1 + stages_of_row(math.ceil(numbers / (1 << 13)))
 
 
+def padded(numbers, size):
+    """A readout's rows begin at multiples of 16 bytes: engine/ops/linear/linear.cpp."""
+    pack = 16 // size
+    return numbers if numbers < 64 else -(-numbers // pack) * pack
+
+
 class Step:
     def __init__(self, c, way):
         self.c, self.way = c, way
@@ -39,6 +45,7 @@ class Step:
         self.parameters = 0
         self.tokens, self.width = c["batch"] * c["length"], c["width"]
         self.out = c.get("io") or c.get("classes") or c["vocab"]
+        self.out_row = padded(self.out, self.size)
 
     def add(self, name, numbers=0, other_bytes=0, times=1, **more):
         """A kernel that reads and writes so many numbers of the activations' type; `times`: as many such kernels."""
@@ -52,15 +59,16 @@ class Step:
         aligned = all(row * self.size % 16 == 0 for row in rows)
         self.kernels.append(Kernel(name, size, (m, n, k), aligned))
 
-    def linear(self, name, rows, into, out):
-        self.product(name, rows, out, into, (into, out))
+    def linear(self, name, rows, into, out, row=None):
+        """`row`: from one row of the result to the next, where that is not its width."""
+        self.product(name, rows, out, into, (into, row or out))
 
-    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False):
+    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=None):
         """The bias's gradient is part of the weight's product, which writes both into the arena, in f32; `adds`: dx is
         added to what other layers gave x."""
         if needs_dx:
-            self.product(name + " dx", rows, into, out, (into, out), more=rows * into if adds else 0)
-        self.product(name + " dW", out, into, rows, (into, out), result=4)
+            self.product(name + " dx", rows, into, out, (into, row or out), more=rows * into if adds else 0)
+        self.product(name + " dW", out, into, rows, (into, row or out), result=4)
 
     def to_arena(self, numbers):
         """A gradient that no product wrote there: copied, or converted."""
@@ -200,7 +208,7 @@ class Step:
             self.add("square dx", 0, 12 * n, times=3)
         else:
             self.add("targets counted", 0, 8 * rows, times=2)
-            self.add("loss and its gradient", 2 * n, exps=2 * n, aligned=self.out * self.size % 16 == 0)
+            self.add("loss and its gradient", 2 * n, exps=2 * n, aligned=self.out_row * self.size % 16 == 0)
             self.add("sum", 0, 4 * rows, times=stages_of_row(rows))
             self.add("loss kept")
             self.add("loss gradient", times=2)
@@ -219,9 +227,9 @@ class Step:
             stages = 1 if c["length"] <= 16 else stages_of_columns(c["length"], c["batch"] * self.width)
             self.add("mean over tokens", n)
             self.add("mean over tokens, joined", times=stages)
-        self.linear("head", rows, self.width, self.out)
+        self.linear("head", rows, self.width, self.out, self.out_row)
         self.loss()
-        self.linear_grads("head", rows, self.width, self.out)
+        self.linear_grads("head", rows, self.width, self.out, row=self.out_row)
         if classify:
             self.add("mean over tokens dx", n, times=2)
         self.norm_grads(False)

@@ -27,12 +27,16 @@ struct MatrixTile {
   /// Starts to copy rows that the thread may read after wait_for_copies(), others after a barrier. All threads of the
   /// block call it.
   __device__ void fill(const Rows<bf16>& x) {
-    constexpr int packs = W / 8;
-    if (x.packed) {
-      for (int e = static_cast<int>(threadIdx.x); e < rows * packs; e += matrix_threads) {
-        const int r = e / packs, c = e % packs * 8;
-        copy_async(value + r * step + c, x.has(r, c) ? x.first + r * x.step + c : x.first, x.has(r, c));
-      }
+    if (x.packed) {  // a thread's packs lie below one another
+      constexpr int packs = W / 8, apart = matrix_threads / packs;
+      static_assert(matrix_threads % packs == 0 && rows % apart == 0);
+      const int r0 = static_cast<int>(threadIdx.x) / packs, c = static_cast<int>(threadIdx.x) % packs * 8;
+      const bf16* from = x.first + r0 * x.step + c;
+      bf16* to = value + r0 * step + c;
+      const int there = c < x.width ? x.count - r0 : 0;  // rows from r0 on of which this pack is copied
+#pragma unroll
+      for (int r = 0; r < rows; r += apart, from += apart * x.step, to += apart * step)
+        copy_async(to, r < there ? from : x.first, r < there);
     } else {
       for (int e = static_cast<int>(threadIdx.x); e < rows * W; e += matrix_threads) {
         const int r = e / W, c = e % W;

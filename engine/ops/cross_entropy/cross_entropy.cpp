@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/ops/cross_entropy/cross_entropy_kernel.h"
 #include "engine/ops/elementwise/binary.h"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/rows/rows.h"
 #include "engine/ops/scale/scale.h"
 #include "engine/ops/sum/sum.h"
@@ -112,7 +113,9 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mea
   if (!(targets.shape() == logits.shape().without(-1)))
     fail("cross_entropy: logits {} need targets {}, not {}", logits.shape().str(), logits.shape().without(-1).str(),
          targets.shape().str());
-  if (want_gradient) call.dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());  // (…, V)
+  if (want_gradient)  // (…, V), in rows as the logits'
+    call.dlogits = has_padded_rows(logits) ? padded_rows(logits.shape(), logits.dtype(), logits.device())
+                                           : Tensor::empty(logits.shape(), logits.dtype(), logits.device());
   cross_entropy_op.run(call);
   return {call.loss, call.dlogits};  // (), (…, V)
 }

@@ -1,6 +1,7 @@
 #include "engine/ops/cross_entropy/cross_entropy.h"
 
 #include "engine/ops/rows/loss_rows.cuh"
+#include "engine/ops/rows/padded_rows.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -19,17 +20,17 @@ struct CrossEntropyRow {
   const int64_t *targets, *counted;
   C* losses;
   T* dx;  ///< may be null
-  int64_t n, ignore;
+  int64_t n, stride, ignore;
   bool aligned, staged;
   template <class Team>
   __device__ void operator()(const Team& team, int64_t row) const {
     const int64_t target = targets[row];
-    const T* from = x + row * n;
+    const T* from = x + row * stride;
     if (target == ignore) {
       if (team.index() == 0) losses[row] = 0;
       if (!dx) return;
       for_each_pack<pack>(team, n,
-                          [&](int64_t i) { store_numbers<pack>(dx + row * n + i, Numbers<T, pack>{}, aligned); });
+                          [&](int64_t i) { store_numbers<pack>(dx + row * stride + i, Numbers<T, pack>{}, aligned); });
       return;
     }
     T* held = staged ? dynamic_shared<T>() : nullptr;
@@ -43,10 +44,12 @@ struct CrossEntropyRow {
     if (!dx) return;
     const C weight = is_class ? share / total.sum : C(NAN);
     for_each_pack<pack>(team, n, [&](int64_t i) {
-      Numbers<T, pack> v = held ? load_numbers<pack>(held + i, true) : load_numbers<pack>(from + i, aligned);
+      Numbers<T, pack> v = held ? load_numbers<pack>(held + i, true) : load_of_row<pack>(from, i, n, aligned);
       for (int k = 0; k < pack; ++k)
         v.at[k] = std::exp(v.at[k] - total.top) * weight - (i + k == target ? share : C(0));
-      store_numbers<pack>(dx + row * n + i, v, aligned);
+      for (int k = 0; k < pack && i + pack > n; ++k)
+        if (i + k >= n) v.at[k] = 0;
+      store_numbers<pack>(dx + row * stride + i, v, aligned);
     });
   }
 };
@@ -56,20 +59,23 @@ void run(CrossEntropyCall& c) {
   using C = Compute<T>;
   constexpr int64_t most_shared = 99 << 10;  // of a block, on every GPU since compute capability 8.0
   const Device device = c.logits.device();
-  const int64_t rows = c.targets.numel(), n = c.logits.dim(-1);
+  if (!has_padded_rows(c.logits)) c.logits = c.logits.contiguous();
+  c.targets = c.targets.contiguous();
+  const int64_t rows = c.targets.numel(), n = c.logits.dim(-1), stride = rows > 1 ? c.logits.row_stride() : n;
   const Tensor losses = Tensor::empty({rows}, dtype_of<C>(), device);  // (rows)
   Tensor counted;
   const auto* targets = c.targets.data<int64_t>();
   if (c.mean && rows > 0) counted = count("count_targets", rows, IsCounted{targets, c.ignore_index}, device);
   const T* x = c.logits.data<T>();
   T* dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
-  const int64_t row_bytes = n * static_cast<int64_t>(sizeof(T));
+  const int64_t row_bytes = stride * static_cast<int64_t>(sizeof(T));
   const bool staged = dx && n > short_row && row_bytes <= most_shared - 512;  // next to the reductions' scratch
-  with_pack<T>(n, [&](auto pack) {
-    launch_rows("cross_entropy", rows, n,
-                CrossEntropyRow<T, pack()>{x, targets, counted.defined() ? counted.data<int64_t>() : nullptr,
-                                           losses.mutable_data<C>(), dx, n, c.ignore_index, are_aligned(x, dx), staged},
-                staged ? static_cast<size_t>(row_bytes) : 0);
+  with_pack<T>(stride, [&](auto pack) {
+    launch_rows(
+        "cross_entropy", rows, n,
+        CrossEntropyRow<T, pack()>{x, targets, counted.defined() ? counted.data<int64_t>() : nullptr,
+                                   losses.mutable_data<C>(), dx, n, stride, c.ignore_index, are_aligned(x, dx), staged},
+        staged ? static_cast<size_t>(row_bytes) : 0);
   });
   c.loss = Tensor::empty({}, dtype_of<C>(), device);  // ()
   sum_into(losses.data<C>(), c.loss.mutable_data<C>(), 1, rows, 1, device);
@@ -78,7 +84,7 @@ void run(CrossEntropyCall& c) {
 }  // namespace
 
 void register_cross_entropy() {
-  add_kernels(cross_entropy_op, "fused with its gradient", run<float>, run<double>, run<bf16>);
+  add_kernels(cross_entropy_op, "fused with its gradient", run<float>, run<double>, run<bf16>, true);
   add_scaled_gradient(cross_entropy_grad_op);
 }
 

@@ -13,9 +13,9 @@ struct CrossEntropy {
 ///
 /// logits (…, V), targets i64 or i32 (…) → scalar. Rows whose target is `ignore_index` count in neither; N is the
 /// number of the others when `mean`, else 1; a mean over none is 0. `dlogits` (…, V) is dloss/dlogits, made in the same
-/// sweep over a row, and undefined unless wanted. The loss is in statistic_dtype() of the logits. Throws Error when the
-/// shapes do not fit or naming a target outside [0, V); on CUDA, where a kernel cannot, such a row's loss and gradient
-/// are NaN.
+/// sweep over a row, and undefined unless wanted; where logits are padded_rows(), so is it, with zeros in the gaps. The
+/// loss is in statistic_dtype() of the logits. Throws Error when the shapes do not fit or naming a target outside [0,
+/// V); on CUDA, where a kernel cannot, such a row's loss and gradient are NaN.
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mean, int64_t ignore_index,
                            bool want_gradient);
 

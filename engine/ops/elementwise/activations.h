@@ -82,6 +82,7 @@ struct Gelu {
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 7, slope_ulps = 7;
+  static constexpr bool rough_in_bf16 = true;  ///< on a GPU: engine/cuda/rough.cuh
   static constexpr bool slope_has_zero = true;
   static constexpr double tail_low = -13, tail_high = -2;
   template <class T>
@@ -130,6 +131,7 @@ struct GeluTanh {
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 6, slope_ulps = 9;
+  static constexpr bool rough_in_bf16 = true;
   static constexpr bool slope_has_zero = true;
   static constexpr double tail_low = -10, tail_high = -2;
   template <class T>

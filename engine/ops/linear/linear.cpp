@@ -5,10 +5,14 @@
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
 #include "engine/ops/matmul/matmul.h"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/sum/sum.h"
 
 namespace headroom::engine {
 namespace {
+
+/// Narrower rows are not padded: they fit into one tile of a product.
+constexpr int64_t least_padded = 64;
 
 /// (…, C) as (rows, C).
 Tensor as_rows(const Tensor& x) { return x.reshape({x.shape().numel(0, x.rank() - 1), x.dim(-1)}).contiguous(); }
@@ -111,7 +115,7 @@ Op<LinearSumsCall> linear_sums_op{
     {{.name = "matmul and sum", .dtypes = DType::f32 | DType::f64, .run = run_sums, .is_reference = true},
      {.name = "pairs", .dtypes = DType::bf16, .run = run_sums_bf16, .levels = kernel::gemm_tile_bf16.levels()}}};
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool pads_rows) {
   LinearCall call{x, weight, bias};
   linear_op.check(call);
   require(x.rank() >= 1 && weight.rank() == 2 && x.dim(-1) == weight.dim(1),
@@ -119,8 +123,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const int64_t out = weight.dim(0);
   require(!bias.defined() || bias.shape() == Shape{out}, "linear: bias {} does not fit weight (out, in) {}",
           bias.shape().str(), weight.shape().str());
-  call.x = as_rows(x);                                                     // (rows, in)
-  call.y = Tensor::empty(x.shape().with(-1, out), x.dtype(), x.device());  // (…, out)
+  call.x = as_rows(x);  // (rows, in)
+  const Shape shape = x.shape().with(-1, out);
+  pads_rows = pads_rows && !x.device().is_cpu() && call.x.dim(0) > 1 && out >= least_padded;
+  call.y =
+      pads_rows ? padded_rows(shape, x.dtype(), x.device()) : Tensor::empty(shape, x.dtype(), x.device());  // (…, out)
   if (call.y.numel() > 0) linear_op.run(call);
   return call.y;
 }
@@ -128,7 +135,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
                        bool need_bias, bool has_bias, const LinearPlaces& places, const Tensor& added) {
   LinearGrad grad;
-  const Tensor dy_rows = as_rows(dy);  // (rows, out)
+  const Tensor dy_rows = has_padded_rows(dy) ? dy.as_rows() : as_rows(dy);  // (rows, out)
   if (need_x)
     grad.dx = matmul(dy_rows, weight, false, false, added.defined() ? as_rows(added) : Tensor()).reshape(x.shape());
   if (!need_weight && !need_bias) return grad;

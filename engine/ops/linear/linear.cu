@@ -2,6 +2,7 @@
 
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/blas.h"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/sum/sum.h"
 #include "engine/profile.h"
 
@@ -11,18 +12,20 @@ namespace {
 /// y = x · Wᵀ with the bias in the product, or after it where the library has no such product.
 void run(LinearCall& c) {
   const int64_t rows = c.x.dim(0), in = c.weight.dim(1), out = c.weight.dim(0);
-  const BlasOperands operands{c.x.raw(), c.weight.raw(), c.y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
-  BlasProduct product = blas_product(c.y.dtype(), rows, out, in, false, true, BlasEpilogue::bias);
+  const Tensor y = c.y.as_rows();  // (rows, out), maybe with gaps between them
+  const BlasOperands operands{c.x.raw(), c.weight.raw(), y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
+  BlasProduct product = blas_product(y.dtype(), rows, out, in, false, true, BlasEpilogue::bias);
+  product.row_y = y.strides()[0];
   if (in > 0 && c.bias.defined() && blas_supports(product, operands)) return blas_matmul(product, operands);
   product.epilogue = BlasEpilogue::none;
   if (in > 0) {
     blas_matmul(product, operands);
   } else {
-    fill_zero(c.y);
+    fill_zero(y);
   }
   if (!c.bias.defined()) return;
   const OpSpan span("linear: bias apart");
-  add_bias(c.y, c.bias);
+  add_bias(y, c.bias);
 }
 
 /// Whether a product may be written there, of which the library then makes both in one dtype.
@@ -36,6 +39,8 @@ bool takes(const LinearSumsCall& c) {
 
 /// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where the library has no such product.
 void run_sums(LinearSumsCall& c) {
+  if (!has_padded_rows(c.dy)) c.dy = c.dy.contiguous();
+  c.x = c.x.contiguous();
   const int64_t rows = c.dy.dim(0), out = c.dy.dim(1), in = c.x.dim(1);
   const DType dtype = c.dy.dtype();
   const Device device = c.dy.device();
@@ -47,6 +52,7 @@ void run_sums(LinearSumsCall& c) {
   for (const Tensor& made : {c.dweight, c.dbias}) made.use_on_stream();
   const BlasOperands operands{c.dy.raw(), c.x.raw(), c.dweight.mutable_raw(), nullptr, c.dbias.mutable_raw()};
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
+  product.row_a = c.dy.strides()[0];
   product.result = result;
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
   if (c.need_bias) {
@@ -64,7 +70,8 @@ void run_sums(LinearSumsCall& c) {
 void register_linear() {
   const DTypeSet dtypes = DType::f32 | DType::f64 | DType::bf16;
   linear_op.add({.name = "cublasLt", .dtypes = dtypes, .run = run, .device = Device::Kind::cuda});
-  linear_sums_op.add({.name = "cublasLt", .dtypes = dtypes, .run = run_sums, .device = Device::Kind::cuda});
+  linear_sums_op.add(
+      {.name = "cublasLt", .dtypes = dtypes, .run = run_sums, .takes_strided = true, .device = Device::Kind::cuda});
 }
 
 }  // namespace headroom::engine::cuda

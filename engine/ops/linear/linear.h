@@ -4,8 +4,10 @@
 namespace headroom::engine {
 
 /// y = x · Wᵀ + bias over the last axis: x (…, in), weight (out, in), bias (out) or undefined → y (…, out). The bias is
-/// added to each tile of the product while it is in the cache. Throws Error when the shapes do not fit.
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+/// added to each tile of the product while it is in the cache. Throws Error when the shapes do not fit. `pads_rows`: on
+/// a GPU rows of y begin at multiples of 16 bytes, as its fastest products want them, so that y may be a view of wider
+/// rows. That is for logits, whose loss reads such rows where they are; most ops would copy them.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool pads_rows = false);
 
 /// A checked call, as its implementations get it: x (rows, in), y all that lies behind (rows, out).
 struct LinearCall {

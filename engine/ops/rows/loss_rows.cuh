@@ -1,6 +1,7 @@
 #pragma once
 #include "engine/cuda/exp_sum.cuh"
 #include "engine/cuda/sum.cuh"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/rows/scaled_gradient.h"
 
 // What the losses over a vocabulary share: counting on the GPU what a mean is taken over, and the gradient that is made
@@ -53,7 +54,9 @@ __global__ void scale_kernel(T* x, const Compute<T>* factor, int64_t n, bool ali
 /// of 1 costs a launch and no sweep.
 template <class T>
 void scale_gradient(ScaledGradientCall& c) {
-  const int64_t n = c.gradient.numel();
+  if (!has_padded_rows(c.gradient)) c.gradient = c.gradient.contiguous();
+  const Tensor rows = c.gradient.as_rows();
+  const int64_t n = rows.dim(0) * rows.strides()[0];  // with the gaps, which hold zeros
   T* x = c.gradient.mutable_data<T>();
   const auto* factor = c.dy.data<Compute<T>>();
   with_pack<T>(n, [&](auto pack) {
@@ -65,7 +68,7 @@ void scale_gradient(ScaledGradientCall& c) {
 }
 
 inline void add_scaled_gradient(Op<ScaledGradientCall>& op) {
-  add_kernels(op, "in place", scale_gradient<float>, scale_gradient<double>, scale_gradient<bf16>);
+  add_kernels(op, "in place", scale_gradient<float>, scale_gradient<double>, scale_gradient<bf16>, true);
 }
 
 }  // namespace headroom::engine::cuda

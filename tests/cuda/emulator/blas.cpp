@@ -80,6 +80,8 @@ bool blas_supports(const BlasProduct& product, const BlasOperands& o) {
   uintptr_t bits = 0;
   for (const void* address : {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad)})
     bits |= reinterpret_cast<uintptr_t>(address);
+  for (const int64_t row : {product.row_a, product.row_b}) bits |= static_cast<uintptr_t>(row * size_of(product.dtype));
+  bits |= static_cast<uintptr_t>(product.row_y * size_of(product.result));
   return bits % 16 == 0 || !emulator::refuses("alignments");
 }
 

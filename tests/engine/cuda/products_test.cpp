@@ -1,12 +1,17 @@
 // Products on the GPU that the op suite does not reach: f64, TF32, quantised matrices against the CPU's bits.
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "engine/context.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/linear/linear.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/quantized_linear/quantized_linear.h"
+#include "engine/ops/rows/padded_rows.h"
+#include "engine/profile.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
 #include "tests/op_suite/quantized_data.h"
@@ -92,6 +97,42 @@ TEST_CASE("a layer's gradients are written to their places, those of bf16 unroun
     const auto apart = engine::linear_grad(dy, x, w, false, true, true, true, {places.dweight, {}});
     CHECK(apart.dweight.raw() != places.dweight.raw());
     CHECK(same_bits(apart.dweight, want.dweight));
+  }
+}
+
+TEST_CASE("logits of an odd width are padded rows, which products take as aligned ones", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const auto plain_products = [](const auto& run) {
+    const engine::Profile profile(cuda);
+    run();
+    const auto ops = profile.ops();
+    return std::count_if(ops.begin(), ops.end(),
+                         [](const auto& op) { return op.name == std::string("plain product"); });
+  };
+  // Set for layers-without-alignments: unaligned rows are then refused.
+  const char* const refused = std::getenv("HEADROOM_CUDA_REFUSES");
+  const bool are_refused = refused && refused == std::string("alignments");
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    INFO(engine::name_of(dtype));
+    const double bound = dtype == DType::f32 ? 1e-6 : 8e-3;
+    const Tensor x = random({2, 33, 24}, 1, dtype).to(cuda), w = random({67, 24}, 2, dtype).to(cuda),
+                 bias = random({67}, 3, dtype).to(cuda), added = random({2, 33, 24}, 5, dtype).to(cuda);
+    Tensor y, y_packed;
+    CHECK(plain_products([&] { y = engine::linear(x, w, bias, true); }) == 0);
+    CHECK(plain_products([&] { y_packed = engine::linear(x, w, bias); }) == (are_refused ? 1 : 0));
+    CHECK(y.row_stride() == (dtype == DType::f32 ? 68 : 72));
+    CHECK(distance(y, y_packed) < bound);
+    const Tensor dy = engine::padded_rows({2, 33, 67}, dtype, cuda), dy_packed = random({2, 33, 67}, 4, dtype).to(cuda);
+    engine::copy_inplace(dy, dy_packed);
+    engine::LinearGrad got, want;
+    CHECK(plain_products([&] { got = engine::linear_grad(dy, x, w, true, true, true, true, {}, added); }) == 0);
+    CHECK(plain_products([&] { want = engine::linear_grad(dy_packed, x, w, true, true, true, true, {}, added); }) ==
+          (are_refused ? 2 : 0));
+    CHECK(distance(got.dx, want.dx) < bound);
+    CHECK(distance(got.dweight, want.dweight) < bound);
+    CHECK(distance(got.dbias, want.dbias) < bound);
+    CHECK(engine::linear(x.slice(1, 0, 1).slice(0, 0, 1), w, bias, true).is_contiguous());
+    CHECK(engine::linear(x, w.slice(0, 0, 63), {}, true).is_contiguous());
   }
 }
 

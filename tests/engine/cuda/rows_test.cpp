@@ -12,6 +12,7 @@
 #include "engine/ops/max/max.h"
 #include "engine/ops/min/min.h"
 #include "engine/ops/rms_norm/rms_norm.h"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/softmax/softmax.h"
 #include "engine/ops/sum/sum.h"
 #include "engine/rng.h"
@@ -194,6 +195,39 @@ TEST_CASE("cross_entropy of long rows, held in shared memory or read again, and 
     CHECK(difference(got.dlogits, want.dlogits) < bound(dtype));
     const auto alone = engine::cross_entropy(x.to(gpu), targets.to(gpu), true, -100, false);
     CHECK(same_bits(alone.loss, got.loss));
+  }
+}
+
+TEST_CASE("cross_entropy of padded rows: the numbers of packed ones, and zeros in the gaps") {
+  if (!has_gpu()) return;
+  for (const auto& [n, dtype] : {std::pair{int64_t{67}, DType::f32},
+                                 {int64_t{65}, DType::bf16},
+                                 {int64_t{4099}, DType::bf16},
+                                 {int64_t{26001}, DType::f32},
+                                 {int64_t{2051}, DType::f64}}) {
+    CAPTURE(n, engine::name_of(dtype));
+    const Tensor x = normal({2, 3, n}).to(dtype);
+    const Tensor padded = engine::padded_rows(x.shape(), dtype, gpu);
+    engine::copy_inplace(padded, x.to(gpu));
+    for (const int64_t last : {n - 2, n}) {  // n: no class
+      const Tensor scored = Tensor::from<int64_t>({2, 3}, {0, n - 1, -100, n / 2, 1, last});
+      const auto got = engine::cross_entropy(padded, scored.to(gpu), true, -100, true);
+      const auto want = engine::cross_entropy(x.to(gpu), scored.to(gpu), true, -100, true);
+      CHECK(difference(got.loss, want.loss) < 2e-6);
+      CHECK(std::isnan(got.loss.item()) == (last == n));
+      CHECK(difference(got.dlogits, want.dlogits) < bound(dtype));
+      const int64_t stride = got.dlogits.row_stride();
+      REQUIRE(stride == engine::padded_width(n, dtype));
+      const Tensor whole = Tensor::empty({6, stride}, dtype);
+      engine::copy_bytes(engine::cpu, whole.mutable_raw(), gpu, got.dlogits.raw(),
+                         static_cast<size_t>(whole.numel() * engine::size_of(dtype)));
+      const auto gaps = whole.slice(1, n, stride).to_vector<double>();
+      CHECK(std::all_of(gaps.begin(), gaps.end(), [](double v) { return v == 0; }));
+      const Tensor factor = Tensor::full({}, -2.5, got.loss.dtype()).to(gpu);
+      const auto scaled = engine::cross_entropy_grad(factor, got.dlogits);
+      CHECK(scaled.shares_storage(got.dlogits));
+      CHECK(difference(scaled, engine::cross_entropy_grad(factor, want.dlogits)) < bound(dtype));
+    }
   }
 }
 
