@@ -66,8 +66,10 @@ double largest_of(const View& x) {
 
 void scale(const View& x, int exponent) {
   if (exponent == 0) return;
+  const bool is_normal = std::abs(exponent) < 1022;  // a factor that is a number: the product rounds as scalbn does
+  const double factor = is_normal ? std::scalbn(1, exponent) : 1;
   for (int64_t j = 0; j < x.columns; ++j)
-    for (int64_t i = 0; i < x.rows; ++i) x(i, j) = std::scalbn(x(i, j), exponent);
+    for (int64_t i = 0; i < x.rows; ++i) x(i, j) = is_normal ? x(i, j) * factor : std::scalbn(x(i, j), exponent);
 }
 
 int exponent_of(double largest) {

@@ -108,7 +108,9 @@ Dense form_q(const View& factored, const std::vector<double>& tau, int64_t colum
 }
 
 void apply_q(const View& factored, const std::vector<double>& tau, const View& c, bool transpose) {
-  const int64_t k = std::ssize(tau), block = reflector_columns(factored.rows), blocks = (k + block - 1) / block;
+  // Many reflectors: fewer passes over c. Up to 576, results that were published keep their bits.
+  const int64_t k = std::ssize(tau), block = k > 576 ? 64 : reflector_columns(factored.rows),
+                blocks = (k + block - 1) / block;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t j = (transpose ? b : blocks - 1 - b) * block, n = std::min(block, k - j);
     const int64_t rows = factored.rows - j;

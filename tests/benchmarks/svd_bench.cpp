@@ -57,8 +57,14 @@ int main(int argc, char** argv) {
     const ThreadScope threads(argc > 1 ? std::atoi(argv[1]) : num_threads());
     const double seconds = argc > 2 ? std::atof(argv[2]) : 1.0;
     const std::string only = argc > 3 ? argv[3] : "";
-    for (const Shape& shape :
-         {Shape{1000, 64, 64}, {256, 256}, {512, 512}, {576, 576}, {1024, 1024}, {1024, 256}, {2048, 128}}) {
+    for (const Shape& shape : {Shape{1000, 64, 64},
+                               {256, 256},
+                               {512, 512},
+                               {576, 576},
+                               {1000, 1000},
+                               {1024, 1024},
+                               {1024, 256},
+                               {2048, 128}}) {
       const std::string name = shape.rank() == 3 ? "64x64 x1000" : fmt::format("{}x{}", shape[0], shape[1]);
       if (only.empty() || only == name) time_shape(name, shape, seconds);
     }

@@ -21,7 +21,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = os.environ[
 import numpy as np  # noqa: E402  the number of threads is read when it is loaded
 
 SHAPES = {"64x64 x1000": (1000, 64, 64), "256x256": (256, 256), "512x512": (512, 512), "576x576": (576, 576),
-          "1024x1024": (1024, 1024), "1024x256": (1024, 256), "2048x128": (2048, 128)}
+          "1000x1000": (1000, 1000), "1024x1024": (1024, 1024), "1024x256": (1024, 256), "2048x128": (2048, 128)}
 clock = time.process_time if threads == "1" else time.perf_counter
 
 
