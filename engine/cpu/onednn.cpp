@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "engine/isa.h"
-#include "engine/parallel.h"
 #endif
 
 namespace headroom::engine {
@@ -59,9 +58,22 @@ class Threads {
   int previous_ = openmp().max_threads ? openmp().max_threads() : 1;
 };
 
+template <class T>
+using Gemm = dnnl_status_t (*)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const T*, dnnl_dim_t, const T*,
+                               dnnl_dim_t, float, float*, dnnl_dim_t);
+
 bool is_limited() {
   static const bool limited = limit_isa();
   return limited;
+}
+
+template <class T>
+bool run(Gemm<T> gemm, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
+         const T* b, int64_t ldb, float* c, int64_t ldc, int threads) {
+  if (!is_limited() || !gemm) return false;
+  const Threads scope(threads);
+  return gemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
+         dnnl_success;
 }
 
 }  // namespace
@@ -72,46 +84,26 @@ std::string onednn_version() {
 }
 
 bool onednn_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                  const float* b, int64_t ldb, float* c, int64_t ldc) {
-  if (!is_limited()) return false;
-  const Threads one(1);
-  return dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
-         dnnl_success;
+                  const float* b, int64_t ldb, float* c, int64_t ldc, int threads) {
+  return run<float>(dnnl_sgemm, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, c, ldc, threads);
 }
 
-bool onednn_parallel_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-                          int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
-  if (!is_limited()) return false;
-  const Threads all(num_threads());
-  return dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
-         dnnl_success;
-}
-
-/// Exported by oneDNN 2 and 3 for its own tests, and in no header of theirs.
-bool onednn_parallel_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const bf16* a,
-                          int64_t lda, const bf16* b, int64_t ldb, float* c, int64_t ldc) {
-  using Gemm = dnnl_status_t (*)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const bf16*, dnnl_dim_t,
-                                 const bf16*, dnnl_dim_t, float, float*, dnnl_dim_t);
-  static const auto gemm = reinterpret_cast<Gemm>(dlsym(RTLD_DEFAULT, "dnnl_gemm_bf16bf16f32"));
-  if (!gemm || !is_limited()) return false;
-  const Threads all(num_threads());
-  return gemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
-         dnnl_success;
+bool onednn_gemm_bf16(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const bf16* a, int64_t lda,
+                      const bf16* b, int64_t ldb, float* c, int64_t ldc, int threads) {
+  // Exported by oneDNN for its own tests, and in no header.
+  static const auto gemm = reinterpret_cast<Gemm<bf16>>(dlsym(RTLD_DEFAULT, "dnnl_gemm_bf16bf16f32"));
+  return run(gemm, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, c, ldc, threads);
 }
 
 #else
 
 std::string onednn_version() { return ""; }
-bool onednn_sgemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*,
-                  int64_t) {
+bool onednn_sgemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*, int64_t,
+                  int) {
   return false;
 }
-bool onednn_parallel_gemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*,
-                          int64_t) {
-  return false;
-}
-bool onednn_parallel_gemm(bool, bool, int64_t, int64_t, int64_t, const bf16*, int64_t, const bf16*, int64_t, float*,
-                          int64_t) {
+bool onednn_gemm_bf16(bool, bool, int64_t, int64_t, int64_t, const bf16*, int64_t, const bf16*, int64_t, float*,
+                      int64_t, int) {
   return false;
 }
 

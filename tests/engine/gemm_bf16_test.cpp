@@ -7,6 +7,7 @@
 
 #include "engine/context.h"
 #include "engine/cpu/gemm_bf16_kernel.h"
+#include "engine/cpu/onednn.h"
 #include "engine/philox.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
@@ -115,4 +116,24 @@ TEST_CASE("bf16 products: every layout, k beyond one block, a bias and what is a
         CHECK(worst_rounded < 0x1p-8);
       }
   }
+}
+
+TEST_CASE("oneDNN's product of bf16, where it has one, is ours, transposed or not, on any number of threads") {
+  constexpr int64_t m = 17, n = 30, k = 21;
+  const Halves a = numbers(m * k, 1), b = numbers(k * n, 2);
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      for (const int threads : {1, 2}) {
+        std::vector<float> theirs(m * n), ours(m * n);
+        const int64_t lda = ta ? m : k, ldb = tb ? k : n;
+        if (!onednn_gemm_bf16(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, theirs.data(), n, threads)) continue;
+        gemm_bf16({.m = m,
+                   .n = n,
+                   .k = k,
+                   .a = {a.data(), lda, ta},
+                   .b = {b.data(), ldb, tb},
+                   .y = nullptr,
+                   .c = ours.data()});
+        for (size_t i = 0; i < ours.size(); ++i) CHECK(theirs[i] == Approx(ours[i]).margin(1e-5));
+      }
 }

@@ -50,10 +50,10 @@ double measure_product(const engine::Product& p) {
   float* const sums = c.mutable_data<float>();
 
   double best = 1e30;
-  const auto in_one_call = [&](const auto* from_a, const auto* from_b) {
+  const auto in_one_call = [&](const auto& gemm, const auto* from_a, const auto* from_b) {
     const auto call = [&] {
-      return engine::onednn_parallel_gemm(p.transpose_a, p.transpose_b, p.m, p.n, p.k, from_a, a_stride, from_b,
-                                          b_stride, sums, p.n);
+      return gemm(p.transpose_a, p.transpose_b, p.m, p.n, p.k, from_a, a_stride, from_b, b_stride, sums, p.n,
+                  engine::num_threads());
     };
     if (batch == 1 && call()) best = std::min(best, least_seconds(call));
   };
@@ -70,7 +70,7 @@ double measure_product(const engine::Product& p) {
                                           batch, a_offsets.data(), b_offsets.data(), p.m * p.n);
                     }));
   }
-  in_one_call(a.data<float>(), b.data<float>());
+  in_one_call(engine::onednn_sgemm, a.data<float>(), b.data<float>());
   if (p.dtype == DType::bf16) {
     const Tensor a16 = a.to(DType::bf16), b16 = b.to(DType::bf16), y = Tensor::empty(c.shape(), DType::bf16);
     for (const bool rounds : {false, true})
@@ -84,7 +84,7 @@ double measure_product(const engine::Product& p) {
                                            .c = rounds ? nullptr : sums},
                                           batch, a_offsets.data(), b_offsets.data());
                       }));
-    in_one_call(a16.data<bf16>(), b16.data<bf16>());
+    in_one_call(engine::onednn_gemm_bf16, a16.data<bf16>(), b16.data<bf16>());
   }
   return best / static_cast<double>(batch);
 }
