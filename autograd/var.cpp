@@ -74,9 +74,10 @@ struct Node {
   /// leaf, whose gradient is there for everyone to see and to write to; on its way through the graph it may be shared.
   /// `g` may be of the value's dtype where the gradient's is another.
   void accumulate(Tensor g) {
-    if (bound && grad_fresh) {
-      const bool is_there = g.shares_storage(grad) && g.raw() == grad.raw() && g.dtype() == grad.dtype();
-      if (!is_there) engine::convert_inplace(grad, g);
+    // Written or added there by the vjp: see Needs.
+    const bool is_there = bound && g.shares_storage(grad) && g.raw() == grad.raw() && g.dtype() == grad.dtype();
+    if (bound && grad_fresh && !is_there) engine::convert_inplace(grad, g);
+    if (is_there || (bound && grad_fresh)) {
       grad_fresh = false;
       return;
     }
@@ -169,12 +170,16 @@ Tensor Needs::take(size_t i) const {
   return std::exchange(operands_[i].node()->grad, Tensor());
 }
 
-Tensor Needs::place(size_t i) const {
+Tensor Needs::in_arena(size_t i, bool is_fresh) const {
   if (!wanted_[i]) return Tensor();
   const NodePtr& node = operands_[i].node();
   const auto uses = std::count_if(operands_.begin(), operands_.end(), [&](const Var& v) { return v.node() == node; });
-  return node->bound && node->grad_fresh && uses == 1 ? node->grad : Tensor();
+  return node->bound && node->grad_fresh == is_fresh && uses == 1 ? node->grad : Tensor();
 }
+
+Tensor Needs::place(size_t i) const { return in_arena(i, true); }
+
+Tensor Needs::present(size_t i) const { return in_arena(i, false); }
 
 Var::Var(Tensor value, bool requires_grad) {
   if (requires_grad && !(value.defined() && engine::is_floating(value.dtype())))

@@ -20,8 +20,8 @@ struct Node;
 
 class Var;
 
-/// Which operands of an op need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And two ways
-/// to save a pass over memory, for a vjp that can use them.
+/// Which operands of an op need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And ways to
+/// save a pass over memory, for a vjp that can use them.
 class Needs {
  public:
   /// For the operands of one op, which outlive this.
@@ -34,8 +34,12 @@ class Needs {
   /// and then returns that: the place in an arena (in the leaf's grad_dtype()) of a leaf that has no gradient yet and
   /// is no other operand. Undefined for all others.
   Tensor place(size_t i) const;
+  /// The same place of a leaf that has a gradient by now, for a vjp that can add its own there, and then returns that.
+  Tensor present(size_t i) const;
 
  private:
+  Tensor in_arena(size_t i, bool is_fresh) const;
+
   const std::vector<Var>& operands_;
   std::vector<bool> wanted_;
 };

@@ -8,8 +8,11 @@ Var embedding(const Var& table, const Tensor& indices) {
   const Tensor y = engine::embedding(table.value(), indices);  // (…, C)
   return record(
       "embedding", y, {table},
-      [](const Tensor& dy, const Needs&, const Tensor& kept_indices, int64_t kept_vocabulary) -> std::vector<Tensor> {
-        return {engine::embedding_grad(dy, kept_indices, kept_vocabulary)};
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_indices,
+         int64_t kept_vocabulary) -> std::vector<Tensor> {
+        const Tensor present = needs.present(0);
+        return {engine::embedding_grad(dy, kept_indices, kept_vocabulary, present.defined() ? present : needs.place(0),
+                                       present.defined())};
       },
       saved("indices", indices), table.dim(0));
 }

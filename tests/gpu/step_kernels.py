@@ -178,16 +178,11 @@ class Step:
             self.add("gradient into the arena", 0, 8 * table)
         if "io" in c:
             return self.linear_grads("tokens in", self.tokens, c["io"], self.width, needs_dx=False)
-        table = c["vocab"] * self.width
-        self.add("embedding dW, zeros", table)
-        self.add("tokens sorted", 0, 16 * self.tokens, times=1 + 3 * math.ceil(c["vocab"].bit_length() / 8))
-        self.add("embedding dW", 2 * n)
-        self.add("embedding dW, joined")
         if not c["tied"]:
-            return self.to_arena(table)
-        if self.way == "bf16":
-            self.to_arena(table)
-        self.add("embedding dW, added to the head's", 0, 12 * table)
+            self.add("embedding dW, zeros", 0, 4 * c["vocab"] * self.width)
+        self.add("tokens sorted", 0, 16 * self.tokens, times=1 + 3 * math.ceil(c["vocab"].bit_length() / 8))
+        self.add("embedding dW", n, (8 if c["tied"] else 4) * n)  # into the arena, or added to the head's there
+        self.add("embedding dW, joined")
 
     def loss(self):
         """Loss and its gradient, from the model's output on."""

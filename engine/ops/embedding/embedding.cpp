@@ -115,13 +115,18 @@ Tensor embedding(const Tensor& table, const Tensor& indices) {
   return call.y;
 }
 
-Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary) {
+Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place, bool adds) {
   EmbeddingGradCall call{dy, as_i64(indices)};
   embedding_grad_op.check(call);
   require(dy.rank() > 0 && dy.shape().without(-1) == indices.shape() && vocabulary >= 0,
           "embedding_grad: dy {} does not fit indices {} and {} rows", dy.shape().str(), indices.shape().str(),
           vocabulary);
-  call.dtable = Tensor::empty({vocabulary, dy.dim(-1)}, dy.dtype(), dy.device());  // (V, C)
+  const Shape shape{vocabulary, dy.dim(-1)};
+  const bool is_placed = place.defined() && !dy.device().is_cpu() && place.shape() == shape && place.is_contiguous() &&
+                         place.dtype() == statistic_dtype(dy.dtype());
+  call.adds = is_placed && adds;
+  call.dtable = is_placed ? place : Tensor::empty(shape, dy.dtype(), dy.device());  // (V, C)
+  if (is_placed) place.use_on_stream();
   if (call.dtable.numel() > 0) embedding_grad_op.run(call);
   return call.dtable;
 }

@@ -35,7 +35,7 @@ void run(EmbeddingCall& c) {
 /// One list of rows for all columns.
 void run_grad(EmbeddingGradCall& c) {
   const GatherLayout at{1, c.dtable.dim(0), c.dtable.dim(1), c.indices.numel(), 0, 1, 0};
-  scatter_add(c.dtable, c.dy, c.indices, at);
+  scatter_add(c.dtable, c.dy, c.indices, at, c.adds);
 }
 
 template <class T>

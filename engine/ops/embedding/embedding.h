@@ -9,8 +9,10 @@ Tensor embedding(const Tensor& table, const Tensor& indices);
 
 /// dtable[v] = Σ of dy's rows whose index is v, added in the order of their positions; V = `vocabulary`. Each row of
 /// the table has one owner, so that the bits do not depend on the number of threads. Throws Error as embedding(). On a
-/// GPU the indices are sorted, the sum of many rows is one of sums of 64, and an index outside [0, V) adds nothing.
-Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary);
+/// GPU the indices are sorted, the sum of many rows is one of sums of 64, and an index outside [0, V) adds nothing; and
+/// the sums are written to `place` (V, C), in statistic_dtype() of dy's, where there is one, or added to what it holds.
+Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place = {},
+                      bool adds = false);
 
 struct EmbeddingCall {
   Tensor table, indices;
@@ -20,6 +22,7 @@ struct EmbeddingCall {
 };
 struct EmbeddingGradCall {
   Tensor dy, indices;
+  bool adds = false;  ///< to what dtable holds: on a GPU
   Tensor dtable{};
   auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
   Work work() const { return {.bytes = bytes_of(dy) + bytes_of(indices) + bytes_of(dtable)}; }

@@ -17,6 +17,7 @@ constexpr int chunk = 64, ahead = 8;
 struct RowSums {
   int64_t n, rows, columns, inner, step_x, step_y;
   const int64_t *keys, *positions;
+  bool adds;  ///< to what y holds
   __device__ int64_t in_x(int64_t row, int64_t column) const {
     return row * inner + column / inner * step_x + column % inner;
   }
@@ -27,10 +28,15 @@ struct RowSums {
   __device__ bool ends(int64_t i) const { return i + 1 == n || keys[i + 1] != keys[i]; }
 };
 
+template <class R>
+__device__ inline void put(const RowSums& s, R& to, Compute<R> sum) {
+  store(to, s.adds ? load(to) + sum : sum);
+}
+
 /// Block (c, …) adds the rows of chunk c. A row of y whose positions all lie in it is written; the first sum, if it
 /// began earlier, goes to heads[c], the last, if it goes on, to tails[c].
-template <class T>
-__global__ void add_chunks(RowSums s, const T* x, T* y, Compute<T>* heads, Compute<T>* tails) {
+template <class T, class R>
+__global__ void add_chunks(RowSums s, const T* x, R* y, Compute<T>* heads, Compute<T>* tails) {
   __shared__ int64_t keys[chunk], positions[chunk];
   __shared__ bool goes_on;
   const int64_t begin = int64_t{blockIdx.x} * chunk;
@@ -61,7 +67,7 @@ __global__ void add_chunks(RowSums s, const T* x, T* y, Compute<T>* heads, Compu
         const int64_t partial = int64_t{blockIdx.x} * s.columns + column;
         if (is_head) heads[partial] = sum;
         else if (is_last && goes_on) tails[partial] = sum;
-        else store(y[s.in_y(keys[i], column)], sum);
+        else put(s, y[s.in_y(keys[i], column)], sum);
         sum = 0;
         is_head = false;
       }
@@ -70,22 +76,22 @@ __global__ void add_chunks(RowSums s, const T* x, T* y, Compute<T>* heads, Compu
 }
 
 /// Block (c, …): where chunk c begins a sum that goes on, adds up its parts.
-template <class T>
-__global__ void join_chunks(RowSums s, const Compute<T>* heads, const Compute<T>* tails, T* y) {
+template <class R>
+__global__ void join_chunks(RowSums s, const Compute<R>* heads, const Compute<R>* tails, R* y) {
   const int64_t begin = int64_t{blockIdx.x} * chunk, end = s.n - begin < chunk ? s.n : begin + chunk;
   const int64_t key = s.keys[end - 1];
   const bool is_one_sum = s.keys[begin] == key && !s.begins(begin);
   if (key >= s.rows || s.ends(end - 1) || is_one_sum) return;
   for (int64_t column = int64_t{blockIdx.y} * blockDim.x + threadIdx.x; column < s.columns;
        column += int64_t{gridDim.y} * blockDim.x) {
-    Compute<T> sum = tails[int64_t{blockIdx.x} * s.columns + column];
+    Compute<R> sum = tails[int64_t{blockIdx.x} * s.columns + column];
     for (int64_t c = int64_t{blockIdx.x} + 1; c * chunk < s.n && s.keys[c * chunk] == key; ++c)
       sum += heads[c * s.columns + column];
-    store(y[s.in_y(key, column)], sum);
+    put(s, y[s.in_y(key, column)], sum);
   }
 }
 
-template <class T>
+template <class T, class R>
 void add_rows(const RowSums& s, const Tensor& y, const Tensor& x) {
   const int64_t chunks = (s.n + chunk - 1) / chunk;
   const unsigned threads = s.columns >= 128 ? 128u : 32u;
@@ -93,9 +99,9 @@ void add_rows(const RowSums& s, const Tensor& y, const Tensor& x) {
   const auto blocks = dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across < 65535 ? across : 65535));
   const Tensor parts = Tensor::empty({2, chunks, s.columns}, dtype_of<Compute<T>>(), x.device());
   auto *heads = parts.mutable_data<Compute<T>>(), *tails = heads + chunks * s.columns;
-  launch_kernel("scatter_add: chunks", add_chunks<T>, {blocks, threads}, s, x.data<T>(), y.mutable_data<T>(), heads,
+  launch_kernel("scatter_add: chunks", add_chunks<T, R>, {blocks, threads}, s, x.data<T>(), y.mutable_data<R>(), heads,
                 tails);
-  launch_kernel("scatter_add: join", join_chunks<T>, {blocks, threads}, s, heads, tails, y.mutable_data<T>());
+  launch_kernel("scatter_add: join", join_chunks<R>, {blocks, threads}, s, heads, tails, y.mutable_data<R>());
 }
 
 /// The row of dx that element i of the indices names, in a count of rows over everything that has rows of its own;
@@ -113,8 +119,8 @@ struct RowOfIndex {
 };
 
 /// By sorting: for many elements of one sum.
-template <class T>
-void add_sorted(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at) {
+template <class T, class R>
+void add_sorted(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds) {
   const bool varies_o = at.stride_o != 0, varies_j = at.stride_j != 0;
   const int64_t outer = varies_o || varies_j ? at.outer : 1, per_row = varies_j ? at.inner : 1;
   const int64_t n = outer * at.m * per_row, rows = outer * at.n * per_row;
@@ -122,9 +128,9 @@ void add_sorted(const Tensor& dx, const Tensor& dy, const Tensor& indices, const
   launch("scatter_add: keys", n, RowOfIndex{at, per_row, rows, indices.data<int64_t>(), keys.mutable_data<int64_t>()});
   const Sorted sorted = sort_keys(keys, rows + 1);
   const int64_t inner = at.inner / per_row, runs = at.outer / outer;
-  add_rows<T>({n, rows, runs * inner, inner, at.m * inner, at.n * inner, sorted.keys.data<int64_t>(),
-               sorted.positions.data<int64_t>()},
-              dx, dy);
+  add_rows<T, R>({n, rows, runs * inner, inner, at.m * inner, at.n * inner, sorted.keys.data<int64_t>(),
+                  sorted.positions.data<int64_t>(), adds},
+                 dx, dy);
 }
 
 /// One thread owns every place that it adds to: for few elements of one sum.
@@ -143,15 +149,16 @@ struct AddColumn {
   }
 };
 
-template <class T>
-void run(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at) {
+template <class T, class R>
+void run(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds) {
   using C = Compute<T>;
   const int64_t columns = at.outer * at.inner;
   const bool sorts = at.m > 16 && columns < 65536;
-  const bool is_wide = !sorts && dtype_of<C>() != dx.dtype();  // columns add to dx again and again: in f32
+  const bool is_wide = !sorts && dtype_of<C>() != dtype_of<R>();  // columns add to dx again and again: in f32
   const Tensor sums = is_wide ? Tensor::empty(dx.shape(), dtype_of<C>(), dx.device()) : dx;
-  fill_bytes(sums.device(), sums.mutable_raw(), 0, static_cast<size_t>(sums.numel() * size_of(sums.dtype())));
-  if (sorts) return add_sorted<T>(dx, dy, indices, at);
+  if (!adds)
+    fill_bytes(sums.device(), sums.mutable_raw(), 0, static_cast<size_t>(sums.numel() * size_of(sums.dtype())));
+  if (sorts) return add_sorted<T, R>(dx, dy, indices, at, adds);
   launch("scatter_add: columns", columns,
          AddColumn<T>{at, dy.data<T>(), indices.data<int64_t>(), sums.mutable_data<C>()});
   if (is_wide) convert_elements(dx, sums);
@@ -159,10 +166,11 @@ void run(const Tensor& dx, const Tensor& dy, const Tensor& indices, const Gather
 
 }  // namespace
 
-void scatter_add(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at) {
-  if (dx.dtype() == DType::f32) run<float>(dx, dy, indices, at);
-  else if (dx.dtype() == DType::f64) run<double>(dx, dy, indices, at);
-  else run<bf16>(dx, dy, indices, at);
+void scatter_add(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds) {
+  if (dy.dtype() == DType::f32) run<float, float>(dx, dy, indices, at, adds);
+  else if (dy.dtype() == DType::f64) run<double, double>(dx, dy, indices, at, adds);
+  else if (dx.dtype() == DType::f32) run<bf16, float>(dx, dy, indices, at, adds);
+  else run<bf16, bf16>(dx, dy, indices, at, adds);
 }
 
 }  // namespace headroom::engine::cuda

@@ -4,6 +4,7 @@
 
 #include "engine/ops/embedding/embedding.h"
 #include "engine/ops/gather/gather.h"
+#include "engine/ops/scale/scale.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
@@ -59,6 +60,16 @@ TEST_CASE("embedding's gradient on a GPU: several tiles, passes and chunks") {
     }
     const Tensor halves = embedding_grad(dy.to(DType::bf16).to(cuda), indices.to(cuda), c.rows);  // summed in f32
     CHECK(halves.to(cpu).to_vector<double>() == want.to(DType::bf16).to_vector<double>());
+    for (const DType dtype : {DType::f32, DType::bf16}) {  // into a place, and added to what is there
+      const Tensor place = Tensor::full(want.shape(), 7, DType::f32, cuda);
+      const auto put = [&](bool adds) {
+        const Tensor got = embedding_grad(dy.to(dtype).to(cuda), indices.to(cuda), c.rows, place, adds);
+        CHECK(got.raw() == place.raw());
+        return got.to_vector<double>();
+      };
+      CHECK(put(false) == want.to_vector<double>());
+      CHECK(put(true) == scale(want, 2).to_vector<double>());
+    }
   }
 }
 
