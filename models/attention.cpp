@@ -1,11 +1,13 @@
 #include "models/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/attention/cached_attention.h"
 #include "engine/ops/attention/packed_attention.h"
+#include "engine/ops/concat/concat.h"
 #include "models/positions.h"
 #include "models/weights/per_head.h"
 
@@ -74,9 +76,10 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, const AttentionConte
   return located([&] {
     Scored out{q.value(), k.value(), q, k};
     if (turns_) {
-      const engine::RopeTable table = context.place
-                                          ? turns_->at(context.place->position, (*context.caches)[index].capacity())
-                                          : turns_->rows(context.offset, context.offset + x.dim(1));
+      const engine::RopeTable table =
+          context.sequences ? turns_->at(context.sequences->positions, context.sequences->end)
+          : context.place   ? turns_->at(context.place->position, (*context.caches)[index].capacity())
+                            : turns_->rows(context.offset, context.offset + x.dim(1));
       out.q = autograd::rope(q, table);
       out.k = autograd::rope(k, table);
     }
@@ -114,30 +117,57 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
                            .v = v.value(),
                            .scale = scale_,
                            .window = window_});
-    if (context.caches) {
-      KeyValueCache& cache = (*context.caches)[index];
-      cache.append(k.value(), v.value());
-      k = Var(cache.keys()), v = Var(cache.values());  // (B, Tk, H_kv, d), or the bytes of d numbers
-    }
+    if (context.caches)
+      return joined(
+          Var(behind((*context.caches)[index], q.value(), k.value(), v.value(), slopes.value(), context.key_mask)));
     const auto round = [](Var& rows, std::optional<engine::BlockFormat> format) {
       if (format) rows = Var(engine::unpack_rows(engine::pack_rows(rows.value(), *format)));
     };
     round(k, context.rounded_to.keys(group_)), round(v, context.rounded_to.values(group_));
+    if (context.sequences)
+      return joined(Var(by_sequence(q.value(), k.value(), v.value(), slopes.value(), context, index)));
     engine::AttentionOptions options{
         .causal = causal_, .scale = scale_, .key_mask = context.key_mask, .window = window_};
-    // A cache that a window lets forget holds the last keys alone.
-    if (context.caches && options.key_mask.defined())
-      options.key_mask = options.key_mask.slice(1, options.key_mask.dim(1) - k.dim(1), options.key_mask.dim(1));
-    if (context.caches && (*context.caches)[index].is_packed()) {
-      const KeyValueCache& cache = (*context.caches)[index];
-      return joined(Var(engine::packed_attention(q.value(), cache.packed_keys(), cache.packed_values(),
-                                                 slopes.defined() ? slopes.value() : Tensor(), options)));
-    }
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
     options.dropout = context.dropout;
     if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];
     return joined(autograd::attention(q, k, v, slopes, options));  // (B, T, H, d_v)
   });
+}
+
+Tensor HeadGroupLayer::behind(KeyValueCache& cache, const Tensor& q, const Tensor& k, const Tensor& v,
+                              const Tensor& slopes, const Tensor& key_mask) const {
+  cache.append(k, v);
+  engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = key_mask, .window = window_};
+  // A cache that a window lets forget holds the last keys alone.
+  if (key_mask.defined()) options.key_mask = key_mask.slice(1, key_mask.dim(1) - cache.length(), key_mask.dim(1));
+  if (cache.is_packed())
+    return engine::packed_attention(q, cache.packed_keys(), cache.packed_values(), slopes, options);
+  return engine::attention(q, cache.keys(), cache.values(), slopes, options).y;
+}
+
+Tensor HeadGroupLayer::by_sequence(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                                   const AttentionContext& context, size_t index) const {
+  // Behind a prefix some of its queries are asked again: few queries alone would be added in another order than those
+  // of a whole text are, and tiles of queries are padded to as many anyway.
+  constexpr int64_t asked_again = 16;
+  std::vector<Tensor> outputs;
+  for (const auto& [begin, end, state, prefix] : context.sequences->rows) {
+    const auto own = [&, from = begin, to = end](const Tensor& x) { return x.slice(1, from, to); };
+    if (state) {
+      outputs.push_back(behind(state->layer(context.layer)[index], own(q), own(k), own(v), slopes, {}));
+      continue;
+    }
+    const int64_t again = std::min(prefix, asked_again);
+    const auto with_prefix = [&, first = prefix](const Tensor& x, int64_t from) {
+      return from == first ? own(x) : engine::concat({x.slice(1, from, first), own(x)}, 1);
+    };
+    const Tensor y = engine::attention(with_prefix(q, prefix - again), with_prefix(k, 0), with_prefix(v, 0), slopes,
+                                       {.causal = causal_, .scale = scale_, .window = window_})
+                         .y;  // (1, again + T, H, d_v)
+    outputs.push_back(y.slice(1, again, y.dim(1)));
+  }
+  return engine::concat(outputs, 1);
 }
 
 Var HeadGroupLayer::weights(const Var& x, const AttentionContext& context) const {

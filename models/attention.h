@@ -3,7 +3,7 @@
 
 #include "engine/ops/attention/attention.h"
 #include "models/cache_types.h"
-#include "models/key_value_cache.h"
+#include "models/model_cache.h"
 #include "models/norm.h"
 #include "models/rope_cache.h"
 #include "models/weights/projection.h"
@@ -50,6 +50,8 @@ struct AttentionContext {
   CacheTypes rounded_to{};
   /// Where the one token x stands; instead of `offset`, and only with caches, which then have memory for it.
   const TokenPlace* place = nullptr;
+  /// Whose rows x has, and where they are; instead of `offset`, and without a mask. Without gradient.
+  const SequenceTokens* sequences = nullptr;
 };
 
 /// The heads of one group: projections, positions that act on scores, attention.
@@ -82,6 +84,12 @@ class HeadGroupLayer : public Module {
   Scored scored(const Var& x, const AttentionContext& context, size_t index) const;
   /// x through a projection of `heads` heads: (B, T, D) → (B, T, heads, dim)
   static Var project(const Projection& projection, const Var& x, int64_t heads, int64_t dim);
+  /// Appends k and v to what the cache holds, and attends to all of it: (B, T, H, d_v).
+  Tensor behind(KeyValueCache& cache, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                const Tensor& key_mask) const;
+  /// Each sequence's queries over its own keys: (1, T, H, d_v).
+  Tensor by_sequence(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                     const AttentionContext& context, size_t index) const;
   /// softmax(scale · q kᵀ + bias) itself: (B, H, T, T).
   Tensor probabilities(const Var& q, const Var& k, const Var& slopes, const engine::AttentionOptions& options) const;
 

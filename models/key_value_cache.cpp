@@ -37,6 +37,20 @@ KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
   return *this;
 }
 
+KeyValueCache KeyValueCache::copy() const {
+  KeyValueCache out(key_format_, value_format_);
+  out.key_dim_ = key_dim_, out.value_dim_ = value_dim_;
+  out.end_ = length(), out.dropped_ = dropped_, out.wanted_ = wanted_;
+  if (!keys_.defined()) return out;
+  const auto copied = [&](const Tensor& memory) {
+    const Tensor own = Tensor::empty(memory.shape(), memory.dtype(), memory.device());  // (B, capacity, H, d)
+    if (length() > 0) engine::copy_inplace(own.slice(1, 0, length()), held(memory));
+    return own;
+  };
+  out.keys_ = copied(keys_), out.values_ = copied(values_);
+  return out;
+}
+
 void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
   const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format) {
     return format ? engine::pack_rows(x, *format).bytes : x;

@@ -22,6 +22,8 @@ class KeyValueCache {
   KeyValueCache(KeyValueCache&& other) noexcept : KeyValueCache() { *this = std::move(other); }
   /// Leaves the other one empty.
   KeyValueCache& operator=(KeyValueCache&& other) noexcept;
+  /// The same tokens, in memory of their own.
+  KeyValueCache copy() const;
 
   /// k (B, T, H_kv, d_qk), v (B, T, H_kv, d_v): T further tokens of every sequence; 0 is allowed. Throws Error naming
   /// the shapes when they do not fit each other or what is there.

@@ -1,6 +1,7 @@
 #include "models/model_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/error.h"
 #include "models/validate.h"
@@ -19,6 +20,16 @@ ModelCache::ModelCache(const TransformerConfig& config, bool rolls, const CacheT
     }
   }
   for (int64_t i = 0; i < config.layers; ++i) windows_.push_back(rolls ? window_of(config, i) : 0);
+}
+
+ModelCache ModelCache::copy() const {
+  ModelCache out;
+  out.windows_ = windows_;
+  for (const std::vector<KeyValueCache>& layer : layers_) {
+    std::vector<KeyValueCache>& own = out.layers_.emplace_back();
+    for (const KeyValueCache& cache : layer) own.push_back(cache.copy());
+  }
+  return out;
 }
 
 std::vector<KeyValueCache>& ModelCache::layer(size_t i) {
@@ -74,6 +85,19 @@ bool ModelCache::can_go_back(int64_t offset) const {
 
 void ModelCache::reset() {
   each([](KeyValueCache& cache) { cache.reset(); });
+}
+
+SequenceTokens::SequenceTokens(std::vector<SequenceRows> given, engine::Device device) : rows(std::move(given)) {
+  std::vector<int64_t> at;
+  for (const SequenceRows& own : rows) {
+    require(own.begin == static_cast<int64_t>(at.size()) && own.begin < own.end && own.prefix <= own.begin,
+            "sequences: rows [{}, {}) behind a prefix of {} do not follow {} rows", own.begin, own.end, own.prefix,
+            at.size());
+    const int64_t first = own.state ? own.state->offset() : own.prefix;
+    for (int64_t i = own.begin; i < own.end; ++i) at.push_back(first + i - own.begin);
+    end = std::max(end, at.back() + 1);
+  }
+  positions = Tensor::from({static_cast<int64_t>(at.size())}, at).to(device);  // (T)
 }
 
 }  // namespace headroom::models

@@ -12,6 +12,8 @@ class ModelCache {
   /// `rolls`: layers with a window forget. `types`: how keys and values are held (see KeyValueCache). Throws Error when
   /// the config is invalid, or when the blocks of a format do not fill the rows of some head.
   explicit ModelCache(const TransformerConfig& config, bool rolls = true, const CacheTypes& types = {});
+  /// The same tokens, in memory of their own.
+  ModelCache copy() const;
 
   /// Those of one layer's groups, in order. Throws Error when there is no such layer, as in a cache that was moved
   /// from.
@@ -42,6 +44,8 @@ class ModelCache {
   bool can_go_back(int64_t offset) const;
 
  private:
+  ModelCache() = default;
+
   template <class F>
   void each(const F& f) {
     for (std::vector<KeyValueCache>& layer : layers_)
@@ -51,6 +55,24 @@ class ModelCache {
 
   std::vector<std::vector<KeyValueCache>> layers_;
   std::vector<int64_t> windows_;  ///< of each layer; 0: it forgets nothing
+};
+
+/// The tokens [begin, end) of an x (1, T, …) that holds those of several sequences.
+struct SequenceRows {
+  int64_t begin = 0, end = 0;
+  ModelCache* state = nullptr;  ///< the tokens go on behind what it holds, and it gets them
+  int64_t prefix = 0;           ///< without a state: they go on behind the first `prefix` tokens of x
+};
+
+/// Tokens of several sequences that go through a model as the rows of one x (1, T, …). Products take all rows; each
+/// sequence attends to its own tokens alone.
+struct SequenceTokens {
+  /// Throws Error when rows are not in order and without gaps, or a prefix is not before its rows.
+  SequenceTokens(std::vector<SequenceRows> rows, engine::Device device);
+
+  std::vector<SequenceRows> rows;
+  Tensor positions;  ///< i64 (T), on the device
+  int64_t end = 0;   ///< they are below it
 };
 
 }  // namespace headroom::models

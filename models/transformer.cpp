@@ -1,6 +1,7 @@
 #include "models/transformer.h"
 
 #include <limits>
+#include <set>
 
 #include "autograd/ops.h"
 #include "engine/context.h"
@@ -50,7 +51,9 @@ Var pool(const Var& h, const Tensor& key_mask) {
 /// Takes a block's dropout keys from the stream "dropout": before the block runs, so that it can run twice.
 BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, size_t index,
                            const ForwardContext& context, int64_t batch, int64_t length) {
-  BlockContext block{.attention = {.key_mask = context.key_mask, .offset = context.offset, .layer = index}};
+  BlockContext block{
+      .attention = {
+          .key_mask = context.key_mask, .offset = context.offset, .layer = index, .sequences = context.sequences}};
   block.attention.probabilities = context.probabilities;
   block.attention.rounded_to = context.rounded_cache;
   if (context.observer) block.attention.observer = &context.observer;
@@ -139,6 +142,13 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
   return h + autograd::cast(positions, h.value().dtype());
 }
 
+Var Transformer::embed(const Tensor& input, const SequenceTokens& sequences) const {
+  std::vector<Var> parts;
+  for (const SequenceRows& own : sequences.rows)
+    parts.push_back(embed(input.slice(1, own.begin, own.end), own.state ? own.state->offset() : own.prefix));
+  return autograd::concat(parts, 1);  // (1, T, D)
+}
+
 void Transformer::require_place(int64_t end) const {
   require(!positions_.defined() || end <= config_.max_length,
           "transformer: sequences of {} are longer than max_length, which is {}", end, config_.max_length);
@@ -194,6 +204,29 @@ Tensor Transformer::decode(const Tensor& input, ModelCache& state, const Tensor&
     return run(input, {.key_mask = key_mask, .offset = offset}, &state, last).value();
   } catch (...) {
     state.truncate(offset);
+    throw;
+  }
+}
+
+Tensor Transformer::decode_together(const Tensor& tokens, const std::vector<SequenceRows>& rows) const {
+  std::set<const ModelCache*> states;
+  for (const SequenceRows& own : rows) {
+    require(own.state && states.insert(own.state).second, "transformer: each sequence needs a state of its own");
+    require_decodable(*own.state);
+  }
+  require(!rows.empty() && tokens.rank() >= 2 && tokens.dim(0) == 1 && tokens.dim(1) == rows.back().end,
+          "transformer: the tokens of the sequences must be (1, T), one sequence's after the other's, got {}",
+          tokens.str());
+  const autograd::NoGrad no_grad;
+  const SequenceTokens sequences(rows, device());
+  std::vector<int64_t> offsets;
+  for (const SequenceRows& own : rows) offsets.push_back(own.state->offset());
+  try {
+    const Var h = embed(tokens, sequences);  // (1, T, D)
+    for (const SequenceRows& own : rows) own.state->forget_hidden();
+    return readout(through_blocks(h, {.sequences = &sequences}, nullptr, nullptr)).value();
+  } catch (...) {
+    for (size_t i = 0; i < rows.size(); ++i) rows[i].state->truncate(offsets[i]);
     throw;
   }
 }

@@ -13,7 +13,6 @@
 namespace headroom::models {
 
 class Block;
-class ModelCache;
 class Embedding;
 class NormLayer;
 class Projection;
@@ -31,6 +30,8 @@ struct ForwardContext {
   std::vector<Var>* states = nullptr;
   /// Keys and values as a cache of these types has them (AttentionContext::rounded_to).
   CacheTypes rounded_cache{};
+  /// layer() only: whose rows the hidden states are (AttentionContext::sequences).
+  const SequenceTokens* sequences = nullptr;
 };
 
 /// Input (embedding or Projection) + positions → blocks → final norm → readout. Threads: see Module; each thread brings
@@ -53,6 +54,12 @@ class Transformer : public Module {
   /// Throws Error when the model is not causal or pools, or when the state is another model's or another batch's; the
   /// state then is as it was. `last` > 0: of only that many last positions, (B, last, output_dim).
   Tensor decode(const Tensor& input, ModelCache& state, const Tensor& key_mask = {}, int64_t last = 0) const;
+  /// decode() of several sequences at once: tokens i64 (1, T) are those of one sequence after the other, as `rows`
+  /// says, each with a state of its own → (1, T, output_dim). Every product takes the rows of all sequences, so that
+  /// weights are read once; attention is that of each sequence alone. A row's bits are decode()'s where products of few
+  /// rows add in the same order whatever their number: those with stored blocks or 16-bit numbers, up to 8 rows. Throws
+  /// Error as decode(), and when two sequences have one state; all states then are as they were.
+  Tensor decode_together(const Tensor& tokens, const std::vector<SequenceRows>& rows) const;
   /// decode() of the one token that `token` names with its place (engine/decoding/token_state.h, on the model's
   /// device), so that nothing is read from the host and the work can be recorded: (1, 1, output_dim). The state must
   /// have room for the token (ModelCache::make_room()) and does not count it: whoever replays the work does, by
@@ -65,6 +72,8 @@ class Transformer : public Module {
   /// readout(). Without dropout and pooling.
   /// tokens i64 (B, T), the first at position `offset` → (B, T, D)
   Var embed(const Tensor& input, int64_t offset = 0) const;
+  /// The same of several sequences, each at its own positions: (1, T) → (1, T, D)
+  Var embed(const Tensor& input, const SequenceTokens& sequences) const;
   /// (B, T, D) → (B, T, D)
   Var layer(size_t index, const Var& h, const ForwardContext& context = {}) const;
   /// The final norm and the readout: (…, D) → (…, output_dim)

@@ -4,13 +4,9 @@
 #include <chrono>
 
 #include "engine/error.h"
-#include "models/generation/text_stream.h"
 
 namespace headroom::models {
 namespace {
-
-/// Tokens of a prompt that are computed at a time: what bounds the memory of its activations.
-constexpr int64_t prompt_chunk = 512;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -18,33 +14,33 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-const char* name_of(Ending ending) {
-  switch (ending) {
-    case Ending::end_token:
-      return "end of text";
-    case Ending::stop_string:
-      return "stop string";
-    case Ending::max_tokens:
-      return "as many tokens as were asked for";
-    case Ending::context:
-      break;
+TextLimits text_limits(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description) {
+  require(tokenizer.vocab_size() <= model.config().vocab,
+          "the tokenizer {} has {} tokens, the model's vocabulary {}: they do not belong together", tokenizer.name(),
+          tokenizer.vocab_size(), model.config().vocab);
+  return {description.eos, description.context, model.config().vocab};
+}
+
+Tensor logits_behind(const Transformer& model, const std::vector<int32_t>& tokens, int64_t begin, ModelCache& state) {
+  constexpr int64_t at_once = 512;
+  Tensor logits;
+  for (const auto end = static_cast<int64_t>(tokens.size()); begin < end;) {
+    const int64_t next = std::min(end, begin + at_once);
+    const std::vector<int64_t> ids(tokens.begin() + begin, tokens.begin() + next);
+    logits = model.decode(Tensor::from({1, next - begin}, ids), state, {}, 1);  // (1, 1, V)
+    begin = next;
   }
-  return "the context is full";
+  return logits.to(engine::DType::f32).reshape({logits.dim(-1)});
 }
 
 Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description,
                      std::function<void(const std::string&)> note, const CacheTypes& types)
     : model_(model),
       tokenizer_(tokenizer),
-      ends_(description.eos),
-      context_(description.context),
+      limits_(text_limits(model, tokenizer, description)),
       state_(model.config(), !engine::Recording::is_possible(model.device()),
              types),  // what is recorded keeps its place
-      recorded_(model, std::move(note)) {
-  require(tokenizer.vocab_size() <= model.config().vocab,
-          "the tokenizer {} has {} tokens, the model's vocabulary {}: they do not belong together", tokenizer.name(),
-          tokenizer.vocab_size(), model.config().vocab);
-}
+      recorded_(model, std::move(note)) {}
 
 void Generator::reset() {
   state_.reset();
@@ -79,60 +75,30 @@ int64_t Generator::next(const std::vector<int32_t>& tokens, Sampler& sampler) {
 }
 
 Tensor Generator::logits_after(const std::vector<int32_t>& tokens) {
-  int64_t begin = held_of(tokens);
-  keep(begin);
-  const auto end = static_cast<int64_t>(tokens.size());
-  while (begin < end) {
-    const int64_t next = std::min(end, begin + prompt_chunk);
-    const std::vector<int64_t> ids(tokens.begin() + begin, tokens.begin() + next);
-    const Tensor logits = model_.decode(Tensor::from({1, next - begin}, ids), state_, {}, 1);
-    logits_ = logits.to(engine::DType::f32).reshape({logits.dim(-1)});  // (V)
-    held_.insert(held_.end(), tokens.begin() + begin, tokens.begin() + next);
-    begin = next;
-  }
-  return logits_;
+  const int64_t held = held_of(tokens);
+  keep(held);
+  const Tensor logits = logits_behind(model_, tokens, held, state_);  // (V)
+  held_.insert(held_.end(), tokens.begin() + held, tokens.end());
+  return logits;
 }
 
 Generation Generator::generate(const std::vector<int32_t>& prompt, const GenerationOptions& options,
                                const std::function<bool(std::string_view)>& show) {
-  require(!prompt.empty(), "generate: the prompt is empty");
-  require(options.max_tokens >= 0, "generate: {} tokens cannot be generated", options.max_tokens);
-  const int64_t vocab = model_.config().vocab;
-  for (const int32_t id : prompt)
-    require(id >= 0 && id < vocab, "generate: token {} is not in the model's vocabulary of {}", id, vocab);
-  const auto length = static_cast<int64_t>(prompt.size());
-  require(length < context_, "generate: the prompt has {} tokens, the model's context is {}", length, context_);
-  Sampler sampler(options.sampling);
-  TextStream stream(options.stops);
-  Generation out;
-  out.prompt_tokens = length - held_of(prompt);
-  const auto give = [&](const std::string& text) {
-    out.text += text;
-    return text.empty() || !show || show(text);
-  };
-  std::vector<int32_t> tokens = prompt;
+  Continuation text(prompt, options, tokenizer_, limits_, show);
+  const int64_t computed = static_cast<int64_t>(prompt.size()) - held_of(prompt);
+  double prompt_seconds = 0;
   auto start = std::chrono::steady_clock::now();
-  bool goes_on = true;
-  while (goes_on && static_cast<int64_t>(out.tokens.size()) < options.max_tokens) {
-    const bool is_first = out.tokens.empty();
-    const int64_t id = next(tokens, sampler);  // waits for the device
+  for (bool is_first = true; text.goes_on(); is_first = false) {
+    const int64_t id = next(text.tokens(), text.sampler());  // waits for the device
     if (is_first) {
-      out.prompt_seconds = seconds_since(start);
+      prompt_seconds = seconds_since(start);
       start = std::chrono::steady_clock::now();
     }
-    out.tokens.push_back(static_cast<int32_t>(id));
-    tokens.push_back(static_cast<int32_t>(id));
-    if (!options.ignore_eos && std::find(ends_.begin(), ends_.end(), id) != ends_.end()) {
-      out.ending = Ending::end_token;
-      break;
-    }
-    // Ids between the tokenizer's last and the model's are padding of the matrix: they have no text.
-    goes_on = id >= tokenizer_.vocab_size() || give(stream.push(tokenizer_.token_bytes(id)));
-    if (stream.stopped() || !goes_on) out.ending = Ending::stop_string, goes_on = false;
-    else if (static_cast<int64_t>(tokens.size()) >= context_) out.ending = Ending::context, goes_on = false;
+    text.take(id);
   }
-  give(stream.finish());
-  out.decode_seconds = seconds_since(start);
+  Generation out = text.finish();
+  out.prompt_tokens = computed;
+  out.prompt_seconds = prompt_seconds, out.decode_seconds = seconds_since(start);
   return out;
 }
 

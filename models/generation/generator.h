@@ -7,33 +7,19 @@
 #include <vector>
 
 #include "models/checkpoints/description.h"
+#include "models/generation/continuation.h"
 #include "models/generation/recorded_decoder.h"
-#include "models/generation/sampler.h"
 #include "models/model_cache.h"
 #include "models/tokenizers/tokenizer.h"
 #include "models/transformer.h"
 
 namespace headroom::models {
 
-struct GenerationOptions {
-  SamplingOptions sampling{};
-  int64_t max_tokens = 256;          ///< at most this many new ones
-  std::vector<std::string> stops{};  ///< texts before which an answer ends
-  bool ignore_eos = false;           ///< an end token is one like any other
-};
-
-/// Why generation ended.
-enum class Ending { end_token, stop_string, max_tokens, context };
-/// "end of text", …
-const char* name_of(Ending ending);
-
-struct Generation {
-  std::vector<int32_t> tokens;  ///< the new ones, an end token among them
-  std::string text;             ///< theirs, without what is not shown: end tokens, stop strings
-  Ending ending = Ending::max_tokens;
-  int64_t prompt_tokens = 0;                      ///< of the prompt, those that had to be computed
-  double prompt_seconds = 0, decode_seconds = 0;  ///< the first new token counts towards the prompt
-};
+/// What ends its texts. Throws Error when the tokenizer has more ids than the model.
+TextLimits text_limits(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description);
+/// Logits f32 (vocab), on the model's device, after the last of the tokens, of which the state holds those before
+/// `begin` alone. Few hundred tokens are computed at a time, which bounds the memory of their activations.
+Tensor logits_behind(const Transformer& model, const std::vector<int32_t>& tokens, int64_t begin, ModelCache& state);
 
 /// Generates text with a key-value cache. What a prompt has in common with the tokens that the cache holds is not
 /// computed again, so that a conversation costs only its new turns. On a GPU, in a StreamScope, each token is one
@@ -67,12 +53,10 @@ class Generator {
 
   const Transformer& model_;
   const Tokenizer& tokenizer_;
-  std::vector<int64_t> ends_;
-  int64_t context_;
+  TextLimits limits_;
   ModelCache state_;
   RecordedDecoder recorded_;
   std::vector<int32_t> held_;  ///< what state_ has seen
-  Tensor logits_;              ///< f32 (V), where the model is
 };
 
 }  // namespace headroom::models

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "engine/error.h"
@@ -41,30 +42,37 @@ Continuation continuation_of(const ChoiceItem& item, const std::string& choice, 
   return out;
 }
 
-/// Fills in log_p of all. Choices of one token share their prompt's pass.
-void score(const models::Transformer& model, std::vector<Continuation*> continuations) {
-  std::map<std::vector<int64_t>, std::vector<Continuation*>> by_input;
-  for (Continuation* c : continuations) by_input[{c->ids.begin(), c->ids.end() - 1}].push_back(c);
-  std::map<size_t, TokenBatch> by_length;
-  for (const auto& [input, own] : by_input) by_length[input.size()].push_back(input);
-  for (const auto& [length, batch] : by_length) {
-    const std::vector<Tensor> hidden = hidden_states(model, batch);
-    for (size_t i = 0; i < batch.size(); ++i) {
-      const std::vector<Continuation*>& own = by_input.at(batch[i]);
+/// Fills in log_p of the choices of these items. Choices of one token share their prompt's pass.
+void score(const models::Transformer& model, std::span<std::vector<Continuation>> items, const ChoiceOptions& options) {
+  std::vector<std::map<std::vector<int64_t>, std::vector<Continuation*>>> by_input;
+  std::vector<TokenBatch> groups;
+  for (std::vector<Continuation>& choices : items) {
+    auto& own = by_input.emplace_back();
+    for (Continuation& c : choices) own[{c.ids.begin(), c.ids.end() - 1}].push_back(&c);
+    TokenBatch& inputs = groups.emplace_back();
+    for (const auto& [input, all] : own) inputs.push_back(input);
+  }
+  const std::vector<std::vector<Tensor>> hidden =
+      hidden_states_of_groups(model, groups, {.rounded_cache = options.cache});
+  for (size_t item = 0; item < groups.size(); ++item)
+    for (size_t i = 0; i < groups[item].size(); ++i) {
+      const size_t length = groups[item][i].size();
+      const std::vector<Continuation*>& own = by_input[item].at(groups[item][i]);
       size_t from = length;
       for (const Continuation* c : own) from = std::min(from, c->first);
       const int64_t begin = static_cast<int64_t>(from) - 1, vocab = model.config().vocab;
       std::vector<std::vector<double>> terms(own.size(), std::vector<double>(length, 0.0));
-      for_each_logits(model, hidden[i], begin, static_cast<int64_t>(length), [&](int64_t row, const float* logits) {
-        const double norm = engine::log_sum_exp(logits, vocab);
-        const auto next = static_cast<size_t>(row) + 1;
-        for (size_t c = 0; c < own.size(); ++c)
-          if (next >= own[c]->first) terms[c][static_cast<size_t>(row)] = logits[own[c]->ids[next]] - norm;
-      });
+      for_each_logits(model, hidden[item][i], begin, static_cast<int64_t>(length),
+                      [&](int64_t row, const float* logits) {
+                        const double norm = engine::log_sum_exp(logits, vocab);
+                        const auto next = static_cast<size_t>(row) + 1;
+                        for (size_t c = 0; c < own.size(); ++c)
+                          if (next >= own[c]->first)
+                            terms[c][static_cast<size_t>(row)] = logits[own[c]->ids[next]] - norm;
+                      });
       for (size_t c = 0; c < own.size(); ++c)
         for (const double term : terms[c]) own[c]->log_p += term;
     }
-  }
 }
 
 /// Sums over items.
@@ -131,11 +139,8 @@ ChoiceScores measure_choices(const models::Transformer& model, const models::Tok
   const auto at_once = static_cast<size_t>(options.items_at_once);
   for (size_t begin = 0; begin < items.size(); begin += at_once) {
     const size_t end = std::min(items.size(), begin + at_once);
-    std::vector<Continuation*> together;
-    for (size_t i = begin; i < end; ++i)
-      for (Continuation& c : continuations[i]) together.push_back(&c);
     try {
-      score(model, together);
+      score(model, std::span(continuations).subspan(begin, end - begin), options);
     } catch (const Error& error) {
       throw error.in(fmt::format("{} to {}", items[begin].place, items[end - 1].place));
     }

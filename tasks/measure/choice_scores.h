@@ -14,6 +14,7 @@ struct ChoiceOptions {
   int64_t context = 0;           ///< longest text in tokens
   std::optional<int64_t> bos{};  ///< put before every prompt
   int64_t items_at_once = 64;    ///< go through the model together, layer by layer
+  models::CacheTypes cache{};    ///< keys and values are rounded to them
 };
 
 /// How often the likeliest choice is the right one. Standard errors are binomial, over items.
@@ -28,7 +29,8 @@ struct ChoiceScores {
 };
 
 /// log p of each choice after its prompt. A prompt's trailing spaces belong to the choices, as tokens begin with
-/// theirs; a choice is whatever of the tokens of prompt and choice together is not the prompt's. Throws Error naming
+/// theirs; a choice is whatever of the tokens of prompt and choice together is not the prompt's. What the choices of an
+/// item share goes through the model once, and its choices together. Throws Error naming
 /// the item that is longer than the context or has nothing before its choice, and when a logit is not finite.
 /// `progress(items done, accuracy so far)` is called from time to time.
 ChoiceScores measure_choices(const models::Transformer& model, const models::Tokenizer& tokenizer,

@@ -20,6 +20,13 @@ void require_language_model(const models::TransformerConfig& config);
 std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenBatch& texts,
                                   const models::ForwardContext& context = {});
 
+/// The same of groups of texts: what all texts of a group begin with goes through the model once, and all rows of a
+/// group through each product together. The bits are those of hidden_states() where products add in the same order
+/// whatever the number of rows.
+std::vector<std::vector<Tensor>> hidden_states_of_groups(const models::Transformer& model,
+                                                         const std::vector<TokenBatch>& groups,
+                                                         const models::ForwardContext& context = {});
+
 /// Replaces each text's hidden states (1, T, D) by those after layers [begin, end), layer by layer over all texts.
 /// Without gradients.
 void run_layers(const models::Transformer& model, std::vector<Tensor>& states, int64_t begin, int64_t end,

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Times decoding of several models, or of one with several types of cache, behind texts of several lengths, in turn.
+"""Times decoding of several models, or of one with several types of cache or several texts at once, behind prompts of several
+lengths, in turn.
 
-    python decode_contexts.py PROGRAM --text FILE [--contexts 512,8160] [--cache-dtypes f32,f16,q8_0] [--rounds N]
-                              [--threads N] [--llama-python PYTHON] MODEL…
+    python decode_contexts.py PROGRAM --text FILE [--contexts 512,8160] [--cache-dtypes f32,f16,q8_0] [--parallel 1,2,4,8]
+                              [--rounds N] [--threads N] [--llama-python PYTHON] MODEL…
 
 Each round decodes the same number of tokens with every model, so that what else the machine does falls on all of them;
 printed are the medians of tokens per second, and the median and range of the rounds' ratios to the first one. With
@@ -11,6 +12,7 @@ this machine: pip install --no-binary llama-cpp-python llama-cpp-python), and ra
 """
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -19,11 +21,13 @@ import tempfile
 DECODE = 32
 
 
-def generated(program, model, cache, file, threads):
+def generated(program, model, cache, texts, file, threads):
     out = subprocess.run([program, "generate", model, "--prompt-file", file, "--max-tokens", str(DECODE), "--ignore-eos",
-                          "--threads", str(threads), "--cache-dtype", cache, "--json"], check=True, capture_output=True, text=True).stdout
+                          "--threads", str(threads), "--cache-dtype", cache, "--parallel", str(texts), "--json"],
+                         check=True, capture_output=True, text=True).stdout
     answer = json.loads(out.splitlines()[-1])
-    return answer["prompt_tokens"], (len(answer["tokens"]) - 1) / answer["decode_seconds"]
+    decoded = sum(len(text["tokens"]) - 1 for text in answer.get("texts", [answer]))
+    return answer["prompt_tokens"], decoded / answer["decode_seconds"]
 
 
 # What llama.cpp calls the types of a cache.
@@ -66,11 +70,12 @@ def main():
     parser.add_argument("--text", required=True)
     parser.add_argument("--contexts", default="512,8160")
     parser.add_argument("--cache-dtypes", default="f16")
+    parser.add_argument("--parallel", default="1")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--llama-python")
     a = parser.parse_args()
-    cases = [(model, cache) for model in a.models for cache in a.cache_dtypes.split(",")]
+    cases = list(itertools.product(a.models, a.cache_dtypes.split(","), a.parallel.split(",")))
     text = open(a.text, encoding="utf-8", newline="").read(400_000)
 
     def tokens_of(part):
@@ -89,11 +94,12 @@ def main():
                     prompt, speed = generated(a.program, *case, file.name, a.threads)
                     speeds[case].append(speed)
                     if peers:
-                        peers[case].append(llama_decoded(a.llama_python, *case, file.name, a.threads)[1])
+                        peers[case].append(llama_decoded(a.llama_python, *case[:2], file.name, a.threads)[1])
         for case in cases:
             ratios = sorted(own / other for own, other in zip(speeds[case], peers.get(case, speeds[cases[0]])))
             print(f"{prompt:6} tokens  {statistics.median(speeds[case]):8.1f} tokens/s  x {statistics.median(ratios):.2f} "
-                  f"({ratios[0]:.2f} to {ratios[-1]:.2f})  {' '.join(case)}", flush=True)
+                  f"({ratios[0]:.2f} to {ratios[-1]:.2f})  {' '.join(case[:2])}"
+                  f"{'' if case[2] == '1' else f', {case[2]} texts'}", flush=True)
             if peers:
                 print(f"{'':14}  {statistics.median(peers[case]):8.1f} tokens/s  llama.cpp", flush=True)
 

@@ -150,7 +150,8 @@ void eval_choices(const EvalArguments& arguments) {
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
   const auto model = arguments.model.load(*files);
-  const tasks::ChoiceOptions options{.context = description.context, .bos = description.text_begin()};
+  const tasks::ChoiceOptions options{
+      .context = description.context, .bos = description.text_begin(), .cache = arguments.model.cache_types(description.config)};
   tasks::ChoiceScores scores;
   {
     ProgressLine line;

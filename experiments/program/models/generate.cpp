@@ -9,12 +9,15 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
+#include "experiments/studies/run/memory_limit.h"
 #include "models/costs.h"
 #include "models/files/mapped_file.h"
 #include "models/files/utf8.h"
+#include "models/generation/batch_generator.h"
 #include "models/generation/chat_template.h"
 #include "models/generation/generator.h"
 
@@ -25,7 +28,7 @@ struct GenerateArguments {
   ModelArguments model;
   std::string prompt, prompt_file, system;
   models::GenerationOptions options;
-  int64_t seed = 0, rounds = 1;
+  int64_t seed = 0, rounds = 1, parallel = 1;
   bool json = false, stats = false;
 };
 
@@ -55,14 +58,24 @@ bool print_now(std::string_view text) {
   return true;
 }
 
+double rate(int64_t tokens, double seconds) { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
+
+/// New tokens that count towards the time of decoding: all but the first.
+int64_t decoded(const models::Generation& g) { return std::max<int64_t>(0, static_cast<int64_t>(g.tokens.size()) - 1); }
+
 std::string rates_of(const models::Generation& g, const std::string& cache) {
-  const auto rate = [](int64_t tokens, double seconds) {
-    return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
-  };
-  const int64_t decoded = std::max<int64_t>(0, static_cast<int64_t>(g.tokens.size()) - 1);
   return fmt::format("prompt {} tokens, {:.1f}/s; {} new, {:.1f}/s; cache {}; ended: {}", g.prompt_tokens,
-                     rate(g.prompt_tokens, g.prompt_seconds), g.tokens.size(), rate(decoded, g.decode_seconds), cache,
-                     models::name_of(g.ending));
+                     rate(g.prompt_tokens, g.prompt_seconds), g.tokens.size(), rate(decoded(g), g.decode_seconds),
+                     cache, models::name_of(g.ending));
+}
+
+std::string rates_of(const models::BatchGeneration& g, const std::string& cache) {
+  int64_t made = 0, later = 0;
+  for (const models::Generation& text : g.texts)
+    made += static_cast<int64_t>(text.tokens.size()), later += decoded(text);
+  return fmt::format("prompt {} tokens, {:.1f}/s; {} texts, {} new, {:.1f}/s in all; cache {} and text",
+                     g.prompt_tokens, rate(g.prompt_tokens, g.prompt_seconds), g.texts.size(), made,
+                     rate(later, g.decode_seconds), cache);
 }
 
 std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
@@ -74,12 +87,61 @@ std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
   return text;
 }
 
+/// Throws Error, with what would fit, where memory cannot hold the caches of that many texts.
+void check_memory(const GenerateArguments& a, const models::ModelDescription& model, size_t prompt) {
+  const int64_t tokens = std::min(model.context, static_cast<int64_t>(prompt) + a.options.max_tokens);
+  // Layers with a window keep less than the text; how many there are does not matter for a lower bound.
+  const int64_t window = model.config.window, kept = window > 0 ? std::min(tokens, window) : tokens;
+  const double each = static_cast<double>(models::cache_bytes(model.config, a.model.cache_types(model.config)) * kept);
+  const engine::Device device = engine::device_of(a.model.device);
+  const MemoryLimit limit = device.is_cpu() ? memory_limit() : device_memory_limit(device);
+  if (each * static_cast<double>(a.parallel) <= limit.bytes) return;
+  fail(
+      "--parallel {}: keys and values of {} texts of up to {} tokens need at least {} of memory, and {} is {}: "
+      "--parallel {} at most, a lower --max-tokens or a smaller --cache-dtype",
+      a.parallel, a.parallel, tokens, bytes_text(each * static_cast<double>(a.parallel)), limit.source,
+      bytes_text(limit.bytes), static_cast<int64_t>(limit.bytes / each));
+}
+
+/// --parallel texts of one prompt.
+void generate_batch(const GenerateArguments& a, const LoadedModel& model, const std::vector<int32_t>& prompt) {
+  const models::BatchGenerator generator(*model.transformer, *model.tokenizer, model.files->description(),
+                                         a.model.cache_types(model.files->description().config));
+  const std::vector<std::vector<int32_t>> prompts(static_cast<size_t>(a.parallel), prompt);
+  for (int64_t round = 0; round < a.rounds; ++round) {
+    const models::BatchGeneration g = generator.generate(prompts, a.options);
+    nlohmann::ordered_json texts;
+    int64_t seed = a.seed;
+    for (const models::Generation& text : g.texts) {
+      if (a.json)
+        texts.push_back(
+            {{"seed", seed}, {"text", text.text}, {"tokens", text.tokens}, {"ending", models::name_of(text.ending)}});
+      else
+        print_now(fmt::format("--- {} of {}, seed {}\n{}{}", seed - a.seed + 1, a.parallel, seed, text.text,
+                              text.text.ends_with('\n') ? "" : "\n"));
+      ++seed;
+    }
+    if (a.json)
+      print_json({{"texts", texts},
+                  {"prompt_tokens", g.prompt_tokens},
+                  {"prompt_seconds", g.prompt_seconds},
+                  {"decode_seconds", g.decode_seconds}});
+    if (a.stats) fmt::print(stderr, "{}\n", rates_of(g, model.cache));
+  }
+}
+
 void generate(GenerateArguments& arguments, bool has_prompt) {
   const ModelScope scope(arguments.model);
   LoadedModel model(arguments.model);
   const std::vector<int32_t> prompt =
       model.files->description().with_begin(model.tokenizer->encode(prompt_of(arguments, has_prompt)));
   arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
+  if (arguments.parallel > 1) {
+    check_memory(arguments, model.files->description(), prompt.size());
+    if (arguments.options.sampling.temperature == 0)
+      write_note("headroom: the texts are all the same, as --temperature 0 takes the likeliest token each time");
+    return generate_batch(arguments, model, prompt);
+  }
   for (int64_t round = 0; round < arguments.rounds; ++round) {
     model.generator.reset();
     const models::Generation g = arguments.json ? model.generator.generate(prompt, arguments.options)
@@ -152,6 +214,11 @@ void add_generate_commands(Command app) {
   generating.option("--prompt-file FILE", g->prompt_file, "a file that holds the text").excludes(prompt);
   add_generation_options(generating, *g);
   generating.flag("--ignore-eos", g->options.ignore_eos, "go on after the model's end token");
+  generating
+      .option("--parallel N", g->parallel,
+              "so many texts of the prompt, decoded together; text i draws with --seed plus i - 1")
+      .range(1, 4096)
+      .hide_default();
   generating.flag("--json", g->json, "text, token ids and times as one JSON object, at the end");
   generating.option("--rounds N", g->rounds, "generate so many times, each from the start: for timing")
       .range(1, 1000)

@@ -1,7 +1,10 @@
 // Choosing an answer by its log-likelihood: against the plain formula, and how items are read.
 #include <cmath>
 
+#include "engine/context.h"
+#include "models/positions.h"
 #include "tasks/measure/choice_scores.h"
+#include "tasks/measure/language_model.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -86,6 +89,55 @@ TEST_CASE("choices are scored after their prompt, whatever the tokens' borders",
   CHECK(scores.chance == Approx((1. / 3 + 1. / 2 + 1. / 2) / 3));
   CHECK(scores.commonest == Approx(2. / 3));
   CHECK(scores.stderr_accuracy == Approx(std::sqrt(right / 3 * (1 - right / 3) / 2)));
+}
+
+TEST_CASE("texts that share their beginning have the hidden states of each alone", "[choices]") {
+  const engine::ProductPathScope own(engine::ProductPath::own);  // adds in the same order whatever the number of rows
+  const auto text = [](int64_t shared, int64_t more, int64_t step) {
+    std::vector<int64_t> ids;
+    for (int64_t i = 0; i < shared; ++i) ids.push_back(i * 7 % 30);
+    for (int64_t i = 0; i < more; ++i) ids.push_back((shared * 7 + (i + 1) * step) % 30);
+    return ids;
+  };
+  const std::vector<TokenBatch> groups{{text(70, 5, 1), text(70, 0, 1), text(70, 20, 3)},
+                                       {text(1, 2, 1), text(1, 3, 2)},   // fewer than are asked again
+                                       {text(0, 2, 5), text(0, 4, 11)},  // nothing is shared
+                                       {text(40, 0, 1)}};
+  for (const models::PositionScheme& scheme : models::position_schemes())
+    for (const int64_t window : {0, 12}) {
+      models::TransformerConfig config;
+      config.layers = 2, config.width = 32, config.ffn_width = 40, config.vocab = 30, config.max_length = 100;
+      config.groups = {{.heads = 2, .qk_dim = 32, .v_dim = 8, .kv_heads = 1}};
+      config.tied = config.causal = true;
+      config.positions = scheme.positions, config.window = window;
+      engine::Rng rng(3);
+      const models::Transformer model(config, rng);
+      for (const bool rounds : {false, true}) {
+        INFO(scheme.name << ", window " << window << (rounds ? ", rounded" : ""));
+        models::ForwardContext context;
+        if (rounds) context.rounded_cache = engine::BlockFormat::f16;
+        const std::vector<std::vector<Tensor>> together = hidden_states_of_groups(model, groups, context);
+        for (size_t i = 0; i < groups.size(); ++i) {
+          const std::vector<Tensor> alone = hidden_states(model, groups[i], context);
+          REQUIRE(together[i].size() == alone.size());
+          for (size_t t = 0; t < alone.size(); ++t) {
+            CHECK(together[i][t].shape() == alone[t].shape());
+            CHECK(together[i][t].to_vector<float>() == alone[t].to_vector<float>());
+          }
+        }
+      }
+    }
+}
+
+TEST_CASE("choices are scored with keys and values as a cache rounds them", "[choices]") {
+  const auto model = checkpoint("smollm2");
+  const Letters letters;
+  const std::vector<ChoiceItem> items{{"xyz", {"abc", "cca"}, 1, "one"}};
+  const double exact = measure_choices(*model, letters, items, {.context = 16}).log_loss;
+  const double rounded =
+      measure_choices(*model, letters, items, {.context = 16, .cache = engine::BlockFormat::bf16}).log_loss;
+  CHECK(rounded != exact);
+  CHECK(rounded == Approx(exact).epsilon(0.02));
 }
 
 TEST_CASE("items that cannot be scored are named", "[choices]") {
