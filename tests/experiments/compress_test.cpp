@@ -81,6 +81,32 @@ TEST_CASE("budgets are kept, and heads get ranks of their own", "[compress]") {
   CHECK(d["after"]["parameters"] < b["after"]["parameters"]);
 }
 
+TEST_CASE("a budget of the cache is kept by the model that is written, and its curve is drawn", "[compress]") {
+  const TemporaryFolder folder;
+  const std::string eval = fmt::format("--eval {} --eval-tokens 500:", small_text());
+  const json made = run_json(folder, command("--budget cache=0.6 --budget-tokens 64 --curve curve.svg " + eval));
+  const json& budget = made["budget"];
+  CHECK(budget["f16_bytes_per_token"] == 64);
+  CHECK(budget["bytes_per_token"].get<int64_t>() <= 38);
+  CHECK(budget["cache"].size() == 2);
+  CHECK(budget["curve"][0]["plain"] == "f16");
+  CHECK(budget["curve"][0]["bytes_per_token"] == 64);
+  int64_t last = 65;
+  for (const json& point : budget["curve"]) {
+    CHECK(point["bytes_per_token"] <= point["allowed_bytes"]);
+    CHECK(point["allowed_bytes"].get<int64_t>() < last);
+    last = point["allowed_bytes"];
+  }
+  CHECK_THAT(read(folder / "curve.svg"), contains("mixed by budget"));
+  CHECK_THAT(read(folder / "out/README.md"), contains("--budget cache=0.6"));
+  const std::string text = fmt::format("eval out --text {} --context 32 --cache-dtype model", small_text());
+  const json held = run_json(folder, text);
+  CHECK(held["cache"]["bytes_per_token"] == budget["bytes_per_token"]);
+  CHECK(held["cache"]["dtype"] == "model");
+  const json exact = run_json(folder, fmt::format("eval out --text {} --context 32", small_text()));
+  CHECK(exact["ppl"] != held["ppl"]);
+}
+
 TEST_CASE("the size of the files is told, and what would make them smaller", "[compress]") {
   const TemporaryFolder folder;
   const auto bytes_of = [&](const fs::path& model) {

@@ -63,7 +63,12 @@ std::vector<CurvePoint> measured_curve(const CompressArguments& arguments, const
   };
   for (const engine::BlockFormat format : plain_formats)
     if (const auto plan = budget.plain(format)) add(format_name(format), budget.bytes(*plan), *plan);
-  for (const int64_t allowed : budgets) add("", allowed, budget.spend(allowed));
+  int64_t last = 0;
+  for (const int64_t allowed : budgets) {
+    const tasks::CompressionPlan plan = budget.spend(allowed);
+    if (budget.bytes(plan) != last) add("", allowed, plan);  // a little more may buy the same
+    last = budget.bytes(plan);
+  }
   return curve;
 }
 

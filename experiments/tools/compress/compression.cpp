@@ -38,6 +38,7 @@ std::string command_of(const CompressArguments& a, const CompressJob& job) {
                                  shell_word(a.out), a.part, a.method);
   if (!a.vo_method.empty()) text += " --vo-method " + a.vo_method;
   text += fmt::format(" {} --layers {}", rank_option(a), a.layers);
+  if (job.limit) text += fmt::format(" --budget-tokens {}", a.budget_tokens);
   if (a.seed != 0) text += fmt::format(" --seed {}", a.seed);
   const auto add_text = [&](const char* option, const std::optional<TextRange>& range) {
     if (range)
@@ -90,6 +91,11 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
   };
   measure_of("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters));
   measure_of("key-value cache, bytes per token (f32)", before.cache_bytes, after.cache_bytes);
+  if (made.budget)
+    card.notes.push_back(
+        fmt::format("Key-value cache as the config names it for each head: {} bytes per token; the "
+                    "original's takes {} in f16.",
+                    made.budget->bytes, made.budget->original));
   if (after.perplexity) {
     measure_of(fmt::format("perplexity (disjoint {})", arguments.context), before.perplexity->ppl,
                after.perplexity->ppl);

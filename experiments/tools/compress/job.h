@@ -42,7 +42,7 @@ struct CompressArguments {
   double keep = std::nan(""), cache = std::nan(""), kl = std::nan("");
   std::string budget;  ///< likewise: "cache=0.5", "bytes=6120" or "kl=0.02"
   std::string curve;   ///< SVG of loss against bytes of such budgets
-  int64_t budget_tokens = 1024;
+  int64_t budget_tokens = 512;
   int64_t context = 0, seed = 0;
   std::string refine, refine_text, refine_tokens, checkpoint;
   tasks::RefineConfig training{};
