@@ -29,8 +29,8 @@ std::vector<double> bidiagonal_values(std::vector<double> d, std::vector<double>
 
 /// SvdMethod::fast for m ≥ n; `a` is overwritten.
 Factors fast_svd(const View& a);
-/// The same, of which only s or v is wanted: the rest is not computed, or not rotated back.
+/// The same, of which only s or only s and v are wanted: the rest is not computed, or not rotated back.
 std::vector<double> fast_values(const View& a);
-Dense fast_right_vectors(const View& a);
+Factors fast_right_vectors(const View& a);
 
 }  // namespace headroom::engine::linalg

@@ -69,11 +69,12 @@ std::vector<double> fast_values(const View& a) {
   return s;
 }
 
-Dense fast_right_vectors(const View& a) {
+Factors fast_right_vectors(const View& a) {
   const Reduction reduction(a);
   Factors core = bidiagonal_svd(reduction.b().d, reduction.b().e, false);
   reduction.right(core.v.view());
-  return std::move(core.v);
+  reduction.values(core.s);
+  return core;
 }
 
 }  // namespace headroom::engine::linalg

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "engine/error.h"
 #include "engine/linalg/bidiagonal.h"
@@ -156,7 +157,7 @@ void orthogonalise(const View& x, bool is_upper, Dense* v) {
   const std::vector<double> squares = squares_of(x);
   const auto [shortest, longest] = std::minmax_element(squares.begin(), squares.end());
   if (n >= least_columns && std::sqrt(*longest) <= steepest * std::sqrt(*shortest)) {
-    Dense first = fast_right_vectors(Dense::copy_of(x).view());
+    Dense first = fast_right_vectors(Dense::copy_of(x).view()).v;
     const Dense before = Dense::copy_of(x);
     if (is_large) multiply_triangular(before.view(), is_upper, first.view(), x);
     else multiply({before.view(), first.view()}, x);
@@ -258,20 +259,66 @@ std::vector<double> lengths_of(const View& x) {
   return out;
 }
 
+/// a·V with orthogonal columns, and V.
+struct Rotated {
+  Dense x, v;
+};
+/// The usual case of a large matrix, without any QR: the fast SVD's V, its product with a, and one last rotation.
+/// Rounding a·V is relative to a's rows, so scaled rows cost no digits; a's columns are of about one length, so that no
+/// scaling of them would make a much better conditioned (van der Sluis, "Condition numbers and equilibration of
+/// matrices", 1969). None where they are not, or where more rotations are needed.
+std::optional<Rotated> rotate_at_once(const View& a, bool has_vectors) {
+  constexpr double most_uneven = 16, least_value = 1e-7;
+  if (!is_large_problem(a.columns, has_vectors) || exponent_of(largest_of(a)) != 0) return {};
+  const std::vector<double> lengths = lengths_of(a);
+  const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+  if (*longest > most_uneven * *shortest) return {};
+  Factors first = fast_right_vectors(Dense::copy_of(a).view());
+  if (first.s.back() < least_value * first.s[0]) return {};
+  Rotated out{product_of({a, first.v.view()}), std::move(first.v)};
+  LastRotations last(out.x.view(), tolerance_of(a.rows));
+  if (!last.is_last()) return {};
+  if (has_vectors && !last.is_empty()) last.apply(out.v.view());
+  return out;
+}
+
+/// The columns of x by their lengths, falling.
+std::vector<size_t> columns_by_length(const std::vector<double>& lengths) {
+  std::vector<size_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return lengths[i] > lengths[j]; });
+  return order;
+}
+
+/// u = X/Σ, s and v from x = a·V.
+Factors normalised(const Rotated& rotated) {
+  const int64_t m = rotated.x.rows(), n = rotated.x.columns();
+  const std::vector<double> lengths = lengths_of(rotated.x.view());
+  const std::vector<size_t> order = columns_by_length(lengths);
+  Factors out{Dense::empty(m, n), std::vector<double>(lengths.size()), Dense::empty(n, n)};
+  for (int64_t j = 0; j < n; ++j) {
+    const size_t from = order[static_cast<size_t>(j)];
+    const double length = out.s[static_cast<size_t>(j)] = lengths[from];
+    const double* const x = rotated.x.view().column(static_cast<int64_t>(from));
+    for (int64_t i = 0; i < m; ++i) out.u(i, j) = x[i] / length;
+    std::copy_n(rotated.v.view().column(static_cast<int64_t>(from)), n, out.v.view().column(j));
+  }
+  return out;
+}
+
 }  // namespace
 
 Factors jacobi_svd(const View& a) {
   const int64_t m = a.rows, n = a.columns;
   std::vector<double> s(static_cast<size_t>(n));
   if (largest_of(a) == 0) return {Dense::identity(m, n), std::move(s), Dense::identity(n, n)};
+  if (const std::optional<Rotated> rotated = rotate_at_once(a, true)) return normalised(*rotated);
   const Prepared prepared(a, is_large_problem(n, true));
   const Dense x = prepared.triangle();
   Dense rotations;
   orthogonalise(x.view(), prepared.is_upper(), &rotations);
   const std::vector<double> lengths = lengths_of(x.view());
-  std::vector<size_t> rank(lengths.size());
-  std::iota(rank.begin(), rank.end(), size_t{0});
-  std::stable_sort(rank.begin(), rank.end(), [&](size_t i, size_t j) { return lengths[i] > lengths[j]; });
+  const std::vector<size_t> rank = columns_by_length(lengths);
   Dense u = Dense::identity(m, n), v = Dense::identity(n, n);
   for (int64_t j = 0; j < x.columns(); ++j) {
     const size_t from = rank[static_cast<size_t>(j)];
@@ -285,6 +332,11 @@ Factors jacobi_svd(const View& a) {
 std::vector<double> jacobi_values(const View& a) {
   std::vector<double> s(static_cast<size_t>(a.columns));
   if (largest_of(a) == 0) return s;
+  if (const std::optional<Rotated> rotated = rotate_at_once(a, false)) {
+    s = lengths_of(rotated->x.view());
+    std::sort(s.rbegin(), s.rend());
+    return s;
+  }
   const Prepared prepared(a, is_large_problem(a.columns, false));
   const Dense x = prepared.triangle();
   orthogonalise(x.view(), prepared.is_upper(), nullptr);

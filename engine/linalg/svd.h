@@ -4,10 +4,11 @@
 namespace headroom::engine::linalg {
 
 /// `accurate`: one-sided Jacobi after two QR factorisations, the first with pivoting (Drmač & Veselić, "New fast and
-/// accurate Jacobi SVD algorithm", 2008), started from the fast one's vectors where grading allows; in large matrices
-/// matrix products take the place of its last sweeps (last_rotations.h). Small singular values of B·D or D·B, B well
-/// conditioned and D diagonal, keep their relative accuracy; those below 1e-100 of the largest are zero. `fast`:
-/// bidiagonalisation and divide and conquer; errors are of the size of the largest singular value's rounding.
+/// accurate Jacobi SVD algorithm", 2008), started from the fast one's vectors where grading allows. In large matrices
+/// one matrix product takes the place of its last sweeps (last_rotations.h), and where columns are of about one length
+/// there is no QR either. Small singular values of B·D or D·B, B well conditioned and D diagonal, keep their relative
+/// accuracy; those below 1e-100 of the largest are zero. `fast`: bidiagonalisation and divide and conquer; errors are
+/// of the size of the largest singular value's rounding.
 enum class SvdMethod { accurate, fast };
 
 /// a = u · diag(s) · vt with k = min(m, n): u (…, m, k), s (…, k) falling and ≥ 0, vt (…, k, n); u and vtᵀ have
