@@ -161,7 +161,7 @@ void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, co
   const int64_t count = config_.parts / size_of(config_.ranks);
   const size_t first = config_.ranks ? static_cast<size_t>(count * config_.ranks->rank()) : 0;
   const uint64_t start = rng_.next(dropout_stream);
-  uint64_t drawn = 0;  // by a part: all draw as many, but for those that nothing is scored in
+  uint64_t drawn = 0;  // by a part: all draw as many, except those without a scored target, which draw none
   std::vector<Tensor> losses;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     rng_.set_lane(dropout_stream, static_cast<int64_t>(first + i));

@@ -24,7 +24,7 @@ struct TrainerConfig {
   /// one part at a time, and each part has a dropout of its own. `accumulate` is then 1.
   int64_t parts = 1;
   Ranks* ranks = nullptr;  ///< those that share the parts evenly, to the bits of one process; null: there is one
-  std::vector<std::string> decay, no_decay;        ///< patterns of parameter names, in place of the modules' own choice
+  std::vector<std::string> decay, no_decay;  ///< patterns of parameter names, in place of the modules' own choice
   bool measures_norm = true;  ///< false: no gradient norm, and so no check that it is finite, where clip is 0
   /// The model reads bf16 copies of f32 masters, which the optimizer updates; activations are then bf16: docs/cuda.md.
   bool bf16_weights = false;

@@ -14,7 +14,7 @@
 #include "engine/error.h"
 #include "tasks/ranks/ranks.h"
 
-// Ranks as threads of one process: what is sent lies in a queue until it is taken.
+// Ranks as threads of one process: what is sent waits in a queue until it is taken.
 namespace headroom::testing {
 
 class ThreadRanks {

@@ -20,13 +20,13 @@ int announced_size() {
   return 1;
 }
 
-/// The module beside the program, as a build leaves it, else where it is installed.
+/// The module in the program's own folder, as in a build, else where it is installed.
 std::string module_path() {
   constexpr const char* name = "headroom-mpi.so";
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error),
-                              beside = program.parent_path() / name;
-  if (std::filesystem::exists(beside, error)) return beside.string();
+                              built = program.parent_path() / name;
+  if (std::filesystem::exists(built, error)) return built.string();
   return (program.parent_path() / HEADROOM_MODULES / name).lexically_normal().string();
 }
 

@@ -150,7 +150,7 @@ TEST_CASE("parts: their gradients are the batch's, and no bit depends on threads
     more.run(10);
   }
   CHECK((one.weights() == more.weights()));
-  // Without dropout parts are the whole batch but for rounding; the gradients of two steps show it.
+  // Without dropout parts are the whole batch, up to rounding; the gradients of two steps show it.
   const models::TransformerConfig plain = small_model(0);
   Training whole(small_settings(), small_task(), plain), parts(in_parts(4), small_task(), plain);
   for (int i = 0; i < 2; ++i) {
