@@ -45,6 +45,9 @@ struct Node {
   bool bound = false;                ///< grad is a view of an arena
   std::weak_ptr<const void> binder;  ///< that arena
   bool grad_fresh = false;           ///< the bound grad counts as zero
+  Tensor values, gradients;          ///< the arena's flat buffers
+  int64_t offset = 0;                ///< the first element in them
+  std::function<Tensor()> place;     ///< of grad, where it belongs to a larger one
   bool consumed = false;             ///< backward() went through and freed what was saved
   const char* op = "leaf";
   uint64_t id = next_id();
@@ -99,6 +102,23 @@ namespace {
 
 using NodePtr = std::shared_ptr<Node>;
 
+/// neighbours(), in one of the arena's buffers.
+Tensor joined(std::span<const Var> leaves, Tensor Node::*buffer) {
+  if (leaves.empty() || !leaves[0].defined()) return Tensor();
+  const Node& first = *leaves[0].node();
+  int64_t end = first.offset, rows = 0;
+  for (const Var& leaf : leaves) {
+    if (!leaf.defined() || leaf.value().rank() == 0) return Tensor();
+    const Node& node = *leaf.node();
+    if (!(node.*buffer).shares_storage(first.*buffer) || node.offset != end ||
+        leaf.shape().without(0) != first.value.shape().without(0))
+      return Tensor();
+    end += leaf.shape().numel();
+    rows += leaf.dim(0);
+  }
+  return (first.*buffer).slice(0, first.offset, end).reshape(first.value.shape().with(0, rows));
+}
+
 /// Every node that a gradient flows through from `root`, newest first.
 std::vector<NodePtr> reachable(const NodePtr& root) {
   std::vector<NodePtr> nodes{root};
@@ -148,6 +168,7 @@ void step_back(Node& node) {
   }
   dy = Tensor();
   node.vjp = nullptr;
+  node.place = nullptr;
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!needs[i]) continue;
     require(gradients[i].defined(), "backward: {} gave operand {} no gradient", node.op, i);
@@ -170,16 +191,26 @@ Tensor Needs::take(size_t i) const {
   return std::exchange(operands_[i].node()->grad, Tensor());
 }
 
-Tensor Needs::in_arena(size_t i, bool is_fresh) const {
+Tensor Needs::found(size_t i, bool is_fresh) const {
   if (!wanted_[i]) return Tensor();
   const NodePtr& node = operands_[i].node();
   const auto uses = std::count_if(operands_.begin(), operands_.end(), [&](const Var& v) { return v.node() == node; });
-  return node->bound && node->grad_fresh == is_fresh && uses == 1 ? node->grad : Tensor();
+  if (uses > 1) return Tensor();
+  if (is_fresh && node->place && !node->grad.defined()) return node->place();
+  return node->bound && node->grad_fresh == is_fresh ? node->grad : Tensor();
 }
 
-Tensor Needs::place(size_t i) const { return in_arena(i, true); }
+Tensor Needs::place(size_t i) const { return found(i, true); }
 
-Tensor Needs::present(size_t i) const { return in_arena(i, false); }
+Tensor Needs::present(size_t i) const { return found(i, false); }
+
+Tensor Needs::place(size_t first, size_t count) const {
+  for (size_t i = first; i < first + count; ++i)
+    if (!place(i).defined()) return Tensor();
+  return joined(std::span(operands_).subspan(first, count), &Node::gradients);
+}
+
+Tensor neighbours(std::span<const Var> leaves) { return joined(leaves, &Node::values); }
 
 Var::Var(Tensor value, bool requires_grad) {
   if (requires_grad && !(value.defined() && engine::is_floating(value.dtype())))
@@ -230,6 +261,14 @@ void Var::bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void
   node_->grad_dtype = grad.dtype();
   node_->binder = std::move(owner);
   node_->bound = node_->grad_fresh = true;
+  node_->values = node_->gradients = Tensor();
+}
+
+void Var::bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner) const {
+  const Shape own = shape();
+  const auto part = [&](const Tensor& flat) { return flat.slice(0, offset, offset + own.numel()).reshape(own); };
+  bind(part(values), part(gradients), std::move(owner));
+  node_->values = values, node_->gradients = gradients, node_->offset = offset;
 }
 
 void Var::backward() const {
@@ -261,7 +300,8 @@ void Var::backward(const Tensor& dy) const {
 
 int64_t unwanted_gradients() { return unwanted_gradients_; }
 
-Var detail::record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp) {
+Var detail::record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp,
+                   std::function<Tensor()> place) {
   require(value.defined(), "{}: the result is undefined", op);
   Var out(std::move(value));
   if (captured_)
@@ -276,6 +316,7 @@ Var detail::record(const char* op, Tensor value, std::vector<Var> parents, Bound
   node.versions.push_back(node.value.version());
   node.parents = std::move(parents);
   node.vjp = std::move(vjp);
+  node.place = std::move(place);
   return out;
 }
 

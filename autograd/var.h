@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -31,14 +32,16 @@ class Needs {
   /// that takes it gives operand i the sum of it and its own.
   Tensor take(size_t i) const;
   /// Where the gradient of operand i belongs, for a vjp that can write it there instead of into a tensor of its own,
-  /// and then returns that: the place in an arena (in the leaf's grad_dtype()) of a leaf that has no gradient yet and
-  /// is no other operand. Undefined for all others.
+  /// and then returns that: the place in an arena (in the leaf's grad_dtype()) of a leaf, or in the gradient of what
+  /// split() has cut of one of its parts, if it has no gradient yet and is no other operand. Undefined for all others.
   Tensor place(size_t i) const;
   /// The same place of a leaf that has a gradient by now, for a vjp that can add its own there, and then returns that.
   Tensor present(size_t i) const;
+  /// The places of operands [first, first + count) as one (see neighbours()); undefined unless all have one.
+  Tensor place(size_t first, size_t count) const;
 
  private:
-  Tensor in_arena(size_t i, bool is_fresh) const;
+  Tensor found(size_t i, bool is_fresh) const;
 
   const std::vector<Var>& operands_;
   std::vector<bool> wanted_;
@@ -47,7 +50,8 @@ class Needs {
 namespace detail {
 /// A vjp with what it keeps.
 using BoundVjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;
-Var record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp);
+/// `place`: gives Needs::place() of the result.
+Var record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp, std::function<Tensor()> place = {});
 }  // namespace detail
 
 /// A value in the graph of computations: a cheap handle, copied like a pointer.
@@ -88,14 +92,20 @@ class Var {
   /// values, for example. The gradient buffer counts as zero until the next backward(). `owner` is what the buffers
   /// belong to: while it lives, is_bound() says so. Throws Error when the leaf is bound to another.
   void bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner = {}) const;
+  /// The same in flat buffers (N), where the leaf has the elements from `offset` on.
+  void bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner) const;
   bool is_bound() const;
 
   const std::shared_ptr<Node>& node() const { return node_; }
 
  private:
-  friend Var detail::record(const char*, Tensor, std::vector<Var>, detail::BoundVjp);
+  friend Var detail::record(const char*, Tensor, std::vector<Var>, detail::BoundVjp, std::function<Tensor()>);
   std::shared_ptr<Node> node_;
 };
+
+/// The values of leaves (n_i, …) that follow one another in an arena without a gap, as one: (Σ n_i, …), a view.
+/// Undefined where they do not.
+Tensor neighbours(std::span<const Var> leaves);
 
 /// A tensor for record() to keep, under the name that errors give it.
 inline Saved saved(const char* name, const Tensor& tensor) { return {name, tensor}; }

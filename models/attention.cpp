@@ -69,9 +69,20 @@ Var HeadGroupLayer::project(const Projection& projection, const Var& x, int64_t 
   return autograd::reshape(projection.forward(x), {x.dim(0), x.dim(1), heads, dim});  // (B, T, H, D)
 }
 
-HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, const AttentionContext& context, size_t index) const {
-  Var q = project(q_proj_, x, group_.heads, group_.qk_dim);              // (B, T, H, d_qk)
-  Var k = project(k_proj_, x, group_.key_value_heads(), group_.qk_dim);  // (B, T, H_kv, d_qk)
+std::array<Var, 3> HeadGroupLayer::projected(const Var& x) const {
+  const int64_t heads = group_.heads, kv_heads = group_.key_value_heads(), dim = group_.qk_dim;
+  // Views on one product suit the rotary turn and attention; other ops would copy them first.
+  if (group_.v_dim == dim && !q_norm_ && !q_score_.defined())
+    if (const Var all = located([&] { return joint_forward({&q_proj_, &k_proj_, &v_proj_}, x); }); all.defined()) {
+      const Var by_heads = autograd::reshape(all, {x.dim(0), x.dim(1), heads + 2 * kv_heads, dim});
+      const std::vector<Var> parts = autograd::split(by_heads, {heads, kv_heads, kv_heads}, 2);
+      return {parts[0], parts[1], parts[2]};
+    }
+  return {project(q_proj_, x, heads, dim), project(k_proj_, x, kv_heads, dim),
+          project(v_proj_, x, kv_heads, group_.v_dim)};
+}
+
+HeadGroupLayer::Scored HeadGroupLayer::scored(Var q, Var k, const AttentionContext& context, size_t index) const {
   if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
   return located([&] {
     Scored out{q.value(), k.value(), q, k};
@@ -79,7 +90,7 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, const AttentionConte
       const engine::RopeTable table =
           context.sequences ? turns_->at(context.sequences->positions, context.sequences->end)
           : context.place   ? turns_->at(context.place->position, (*context.caches)[index].capacity())
-                            : turns_->rows(context.offset, context.offset + x.dim(1));
+                            : turns_->rows(context.offset, context.offset + q.dim(1));
       out.q = autograd::rope(q, table);
       out.k = autograd::rope(k, table);
     }
@@ -91,8 +102,9 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, const AttentionConte
 }
 
 Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_t index) const {
-  Scored of = scored(x, context, index);
-  Var v = project(v_proj_, x, group_.key_value_heads(), group_.v_dim);  // (B, T, H_kv, d_v)
+  const std::array<Var, 3> parts = projected(x);
+  Scored of = scored(parts[0], parts[1], context, index);
+  Var v = parts[2];
   return located([&] {
     Var &q = of.q, &k = of.k;
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
@@ -171,7 +183,9 @@ Tensor HeadGroupLayer::by_sequence(const Tensor& q, const Tensor& k, const Tenso
 }
 
 Var HeadGroupLayer::weights(const Var& x, const AttentionContext& context) const {
-  const Scored of = scored(x, context, 0);
+  const Var raw_q = project(q_proj_, x, group_.heads, group_.qk_dim);
+  const Var raw_k = project(k_proj_, x, group_.key_value_heads(), group_.qk_dim);
+  const Scored of = scored(raw_q, raw_k, context, 0);
   return located([&] {
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
     return autograd::attention_weights(

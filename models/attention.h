@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <functional>
 
 #include "engine/ops/attention/attention.h"
@@ -81,7 +82,9 @@ class HeadGroupLayer : public Module {
     Tensor raw_q, raw_k;  ///< before they turn
     Var q, k;             ///< (B, T, H, key_dim), (B, T, H_kv, key_dim), as they are multiplied
   };
-  Scored scored(const Var& x, const AttentionContext& context, size_t index) const;
+  Scored scored(Var q, Var k, const AttentionContext& context, size_t index) const;
+  /// x as queries, keys and values: (B, T, H, d_qk), (B, T, H_kv, d_qk), (B, T, H_kv, d_v)
+  std::array<Var, 3> projected(const Var& x) const;
   /// x through a projection of `heads` heads: (B, T, D) → (B, T, heads, dim)
   static Var project(const Projection& projection, const Var& x, int64_t heads, int64_t dim);
   /// Appends k and v to what the cache holds, and attends to all of it: (B, T, H, d_v).

@@ -29,8 +29,9 @@ Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const
          const AttentionNumbers& kept_numbers) -> std::vector<Tensor> {
         const AttentionOptions kept_options{kept_numbers.causal,      kept_numbers.scale, kept_numbers.dropout,
                                             kept_numbers.dropout_key, kept_key_mask,      kept_numbers.window};
-        auto [dq, dk, dv, dslopes] = engine::attention_grad(product_operand(dy), kept_q, kept_k, kept_v, kept_slopes,
-                                                            {kept_y, kept_lse}, kept_options);
+        auto [dq, dk, dv, dslopes] =
+            engine::attention_grad(product_operand(dy), kept_q, kept_k, kept_v, kept_slopes, {kept_y, kept_lse},
+                                   kept_options, {needs.place(0), needs.place(1), needs.place(2), {}});
         return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
                 needs[3] ? dslopes : Tensor()};
       },

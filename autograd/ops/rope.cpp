@@ -7,8 +7,9 @@ namespace headroom::autograd {
 Var rope(const Var& x, const engine::RopeTable& table) {
   return record(
       "rope", engine::rope(x.value(), table), {x},
-      [](const Tensor& dy, const Needs&, const Tensor& kept_angles, bool kept_interleaved) -> std::vector<Tensor> {
-        return {engine::rope_grad(dy, {kept_angles, kept_interleaved})};
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_angles,
+         bool kept_interleaved) -> std::vector<Tensor> {
+        return {engine::rope_grad(dy, {kept_angles, kept_interleaved}, needs.place(0))};
       },
       saved("angles", table.angles), table.interleaved);
 }

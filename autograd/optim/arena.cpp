@@ -58,8 +58,7 @@ ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOpt
     const Var& var = parameters_[i].var;
     const Shape shape = var.shape();
     engine::copy_inplace(part(values_, i).reshape(shape), var.value().to(device));
-    var.bind(part(options.has_copies ? copies_ : values_, i).reshape(shape), part(gradients_, i).reshape(shape),
-             identity_);
+    var.bind(options.has_copies ? copies_ : values_, gradients_, offsets_[i], identity_);
   }
   refresh_copies();
 }

@@ -88,9 +88,9 @@ struct Places {
         v(place(p.batch, p.keys, p.kv_heads, p.v_dim, p.v)),
         y(contiguous(p.batch, p.queries, p.heads, p.v_dim)),
         lse{{p.batch, p.heads, p.queries, 1}, {p.heads * p.queries, p.queries, 1, 1}},
-        dq(contiguous(p.batch, p.queries, p.heads, p.qk_dim)),
-        dk(contiguous(p.batch, p.keys, p.kv_heads, p.qk_dim)),
-        dv(contiguous(p.batch, p.keys, p.kv_heads, p.v_dim)) {}
+        dq(place(p.batch, p.queries, p.heads, p.qk_dim, p.dq)),
+        dk(place(p.batch, p.keys, p.kv_heads, p.qk_dim, p.dk)),
+        dv(place(p.batch, p.keys, p.kv_heads, p.v_dim, p.dv)) {}
 };
 
 std::unique_ptr<Graph> new_graph(const SdpaProblem& p) {

@@ -19,6 +19,7 @@ struct SdpaProblem {
   double scale = 1;
   bool has_slopes = false, has_key_mask = false, has_dropout = false;
   Strides q{}, k{}, v{};
+  Strides dq{}, dk{}, dv{};  ///< in the backward pass
   auto operator<=>(const SdpaProblem&) const = default;
 };
 
@@ -66,7 +67,7 @@ void sdpa_forward(const SdpaProblem& problem, const SdpaOperands& operands);
 struct SdpaGradOperands {
   const void *dy, *q, *k, *v, *y;  ///< dy and y contiguous
   const float* lse;
-  void *dq, *dk, *dv;  ///< contiguous
+  void *dq, *dk, *dv;
 };
 void sdpa_backward(const SdpaProblem& problem, const SdpaGradOperands& operands);
 

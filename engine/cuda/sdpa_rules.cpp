@@ -28,7 +28,7 @@ std::string sdpa_rule_against(const SdpaProblem& p, SdpaPass pass, int64_t versi
   if (pass == SdpaPass::backward && sdpa_workspace(p.batch, p.heads, p.queries, p.keys) > most_sdpa_workspace)
     return "a gradient in a fixed order that works in more than 256 MiB";
   if (p.keys < 1 || (p.causal && p.queries > p.keys)) return "queries that see no key";
-  for (const SdpaProblem::Strides& strides : {p.q, p.k, p.v})
+  for (const SdpaProblem::Strides& strides : {p.q, p.k, p.v, p.dq, p.dk, p.dv})
     for (const int64_t stride : strides)
       if (stride % 8 != 0) return "rows that are not aligned to 16 bytes";
   return "";

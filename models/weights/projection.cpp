@@ -1,5 +1,6 @@
 #include "models/weights/projection.h"
 
+#include "autograd/ops.h"
 #include "engine/error.h"
 
 namespace headroom::models {
@@ -19,6 +20,20 @@ Projection::Projection(Weight weight, Var bias) {
 
 Var Projection::forward(const Var& x, bool pads_rows) const {
   return located([&] { return weight_.linear(x, bias_, pads_rows); });
+}
+
+Var joint_forward(const std::vector<const Projection*>& projections, const Var& x) {
+  if (x.value().device().is_cpu()) return Var();
+  std::vector<Var> weights, biases;
+  for (const Projection* projection : projections) {
+    const auto* leaf = std::get_if<Var>(&projection->weight().form());
+    if (!leaf) return Var();
+    weights.push_back(*leaf);
+    if (projection->bias().defined()) biases.push_back(projection->bias());
+  }
+  const bool biases_fit = biases.empty() || (biases.size() == weights.size() && autograd::neighbours(biases).defined());
+  if (!biases_fit || !autograd::neighbours(weights).defined()) return Var();
+  return autograd::joint_linear(x, weights, biases);
 }
 
 std::string Projection::describe() const {

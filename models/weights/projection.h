@@ -33,4 +33,9 @@ class Projection : public Module {
   Var bias_;
 };
 
+/// x through several projections, one after the other: (…, in) → (…, Σ out), as one product. Undefined where it must be
+/// several: on the CPU, where the one's gradient of x would add in another order (and saves nothing), and unless all
+/// weights, and all biases or none, are neighbours in an arena.
+Var joint_forward(const std::vector<const Projection*>& projections, const Var& x);
+
 }  // namespace headroom::models

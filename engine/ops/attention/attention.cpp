@@ -37,6 +37,14 @@ void grad_loops(AttentionGradCall& c) {
   });
 }
 
+/// For implementations that write whole tensors: they make their own where a place is strided.
+template <void (*run)(AttentionGradCall&)>
+void whole_results(AttentionGradCall& c) {
+  for (Tensor* result : {&c.dq, &c.dk, &c.dv})
+    if (!result->is_contiguous()) *result = Tensor::empty(result->shape(), result->dtype());
+  run(c);
+}
+
 }  // namespace
 
 Op<AttentionCall> attention_op{
@@ -70,19 +78,19 @@ Op<AttentionGradCall> attention_grad_op{
     "attention_grad",
     {{.name = "tiles",
       .dtypes = DType::f32,
-      .run = attention_grad_tiled,
+      .run = whole_results<attention_grad_tiled>,
       .levels = kernel::attention_backward.levels()},
      {.name = "pairs",
       .dtypes = DType::bf16,
-      .run = attention_grad_pairs,
+      .run = whole_results<attention_grad_pairs>,
       .levels = kernel::attention_bf16_backward.levels(),
       .supports = takes_pairs_grad},
      {.name = "tiles",
       .dtypes = DType::bf16,
-      .run = attention_grad_widened,
+      .run = whole_results<attention_grad_widened>,
       .levels = kernel::attention_backward.levels()},
-     {.name = "loops", .dtypes = DType::f32, .run = grad_loops<float>, .is_reference = true},
-     {.name = "loops", .dtypes = DType::f64, .run = grad_loops<double>, .is_reference = true}}};
+     {.name = "loops", .dtypes = DType::f32, .run = whole_results<grad_loops<float>>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = whole_results<grad_loops<double>>, .is_reference = true}}};
 
 Attention attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                     const AttentionOptions& options) {
@@ -97,7 +105,7 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v, const Ten
 }
 
 AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
-                             const Attention& forward, const AttentionOptions& options) {
+                             const Attention& forward, const AttentionOptions& options, const AttentionGrad& places) {
   AttentionGradCall call{dy, q, k, v, slopes, options.key_mask, forward};
   attention_grad_op.check(call);
   const AttentionProblem& p = call.problem = attention_problem(q, k, v, slopes, options);
@@ -105,9 +113,15 @@ AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k,
   if (dy.shape() != y_shape || forward.y.shape() != y_shape || forward.lse.shape() != lse_shape)
     fail("attention_grad: dy {}, y {} and lse {} are not {}, {} and {}", dy.shape().str(), forward.y.shape().str(),
          forward.lse.shape().str(), y_shape.str(), y_shape.str(), lse_shape.str());
-  call.dq = Tensor::empty(q.shape(), q.dtype(), q.device());  // (B, Tq, H, d_qk)
-  call.dk = Tensor::empty(k.shape(), q.dtype(), q.device());  // (B, Tk, H_kv, d_qk)
-  call.dv = Tensor::empty(v.shape(), q.dtype(), q.device());  // (B, Tk, H_kv, d_v)
+  const auto result = [](const Tensor& place, const Tensor& like) {
+    require(!place.defined() || place.shape() == like.shape(), "attention_grad: the place {} does not fit {}",
+            place.str(), like.str());
+    const bool takes = place.defined() && place.dtype() == like.dtype();
+    return takes ? place : Tensor::empty(like.shape(), like.dtype(), like.device());
+  };
+  call.dq = result(places.dq, q);  // (B, Tq, H, d_qk)
+  call.dk = result(places.dk, k);  // (B, Tk, H_kv, d_qk)
+  call.dv = result(places.dv, v);  // (B, Tk, H_kv, d_v)
   if (slopes.defined())
     call.dslopes = Tensor::empty({p.batch, p.heads}, statistic_dtype(q.dtype()), q.device());  // (B, H)
   attention_grad_op.run(call);

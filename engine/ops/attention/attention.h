@@ -46,8 +46,10 @@ struct AttentionGrad {
 ///   dslope_h = -Σ_bij ds_ij |i + (Tk - Tq) - j|
 ///
 /// dk and dv also sum over the heads that share them. p is computed again from q, k and lse; every sum has a fixed
-/// order.
+/// order. The results may be written to `places` (dq, dk and dv, of q's, k's and v's shapes, strided or not) instead of
+/// into new tensors, where these are of the operands' dtype.
 AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
-                             const Attention& forward, const AttentionOptions& options);
+                             const Attention& forward, const AttentionOptions& options,
+                             const AttentionGrad& places = {});
 
 }  // namespace headroom::engine

@@ -22,9 +22,10 @@ SdpaProblem::Strides contiguous_strides(const Tensor& x) {
   return {x.dim(1) * x.dim(2) * x.dim(3), x.dim(2) * x.dim(3), x.dim(3)};
 }
 
+SdpaProblem::Strides place_of(const Tensor& x) { return lies_well(x) ? strides_of(x) : contiguous_strides(x); }
+
 SdpaProblem problem_of(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v,
                        const Tensor& slopes, const Tensor& key_mask) {
-  const auto place = [](const Tensor& x) { return lies_well(x) ? strides_of(x) : contiguous_strides(x); };
   return {.dtype = q.dtype(),
           .batch = p.batch,
           .queries = p.queries,
@@ -38,14 +39,16 @@ SdpaProblem problem_of(const AttentionProblem& p, const Tensor& q, const Tensor&
           .has_slopes = slopes.defined(),
           .has_key_mask = key_mask.defined(),
           .has_dropout = p.dropout > 0,
-          .q = place(q),
-          .k = place(k),
-          .v = place(v)};
+          .q = place_of(q),
+          .k = place_of(k),
+          .v = place_of(v)};
 }
 
-template <class Call>
-SdpaProblem problem_of(const Call& c) {
-  return problem_of(c.problem, c.q, c.k, c.v, c.slopes, c.key_mask);
+SdpaProblem problem_of(const AttentionCall& c) { return problem_of(c.problem, c.q, c.k, c.v, c.slopes, c.key_mask); }
+SdpaProblem problem_of(const AttentionGradCall& c) {
+  SdpaProblem problem = problem_of(c.problem, c.q, c.k, c.v, c.slopes, c.key_mask);
+  problem.dq = place_of(c.dq), problem.dk = place_of(c.dk), problem.dv = place_of(c.dv);
+  return problem;
 }
 
 template <class Call>
@@ -85,6 +88,8 @@ void forward(AttentionCall& c) {
 
 void backward(AttentionGradCall& c) {
   make_readable(c);
+  for (Tensor* x : {&c.dq, &c.dk, &c.dv})
+    if (!lies_well(*x)) *x = Tensor::empty(x->shape(), x->dtype(), x->device());
   run_or_give_up(attention_grad_op, c, [&] {
     const Tensor dy = c.dy.contiguous(), y = c.forward.y.contiguous(), lse = c.forward.lse.contiguous();
     sdpa_backward(problem_of(c), {dy.raw(), c.q.raw(), c.k.raw(), c.v.raw(), y.raw(), lse.data<float>(),

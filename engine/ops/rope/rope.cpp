@@ -36,6 +36,11 @@ void rotate_loop(const T* x, T* y, const T* cosine, const T* sine, int64_t rows,
     }
 }
 
+/// A place with gaps is not written to.
+void make_contiguous(Tensor& y) {
+  if (!y.is_contiguous()) y = Tensor::empty(y.shape(), y.dtype());
+}
+
 template <class T>
 using Loop = void (*)(const T* x, T* y, const T* cosine, const T* sine, int64_t rows, int64_t dim, bool interleaved);
 
@@ -43,6 +48,7 @@ template <class T>
 void run(RopeCall& c, Loop<T> loop) {
   const int64_t heads = c.x.dim(2), dim = c.x.dim(3), span = heads * dim, rows = c.angles.numel() / (3 * dim);
   const T *x = c.x.data<T>(), *angles = c.angles.data<T>();
+  make_contiguous(c.y);
   T* y = c.y.mutable_data<T>();
   parallel_ranges(c.x.dim(0) * c.x.dim(1), 16, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -57,6 +63,7 @@ void run_widened(RopeCall& c) {
   const int64_t heads = c.x.dim(2), dim = c.x.dim(3), span = heads * dim, rows = c.angles.numel() / (3 * dim);
   const bf16* x = c.x.data<bf16>();
   const float* angles = c.angles.data<float>();
+  make_contiguous(c.y);
   bf16* y = c.y.mutable_data<bf16>();
   parallel_ranges(c.x.dim(0) * c.x.dim(1), 16, [&](int64_t begin, int64_t end) {
     const WidenedBlocks f32(2, span);
@@ -83,7 +90,7 @@ const std::initializer_list<Implementation<RopeCall>> implementations{
      .dtypes = DType::f64,
      .run = [](RopeCall& c) { run<double>(c, rotate_loop); },
      .is_reference = true}};
-Tensor rotate(const Op<RopeCall>& op, const Tensor& x, const RopeTable& table, int64_t sine) {
+Tensor rotate(const Op<RopeCall>& op, const Tensor& x, const RopeTable& table, int64_t sine, const Tensor& place = {}) {
   RopeCall call{x, table.angles, table.interleaved, sine};
   op.check(call);
   check_heads(x);
@@ -92,7 +99,9 @@ Tensor rotate(const Op<RopeCall>& op, const Tensor& x, const RopeTable& table, i
   if (shape != Shape{length, 3, dim} && shape != Shape{batch, length, 3, dim})
     fail("rope: table {}, expected ({}, 3, {}) or ({}, {}, 3, {}): x {}", shape.str(), length, dim, batch, length, dim,
          x.shape().str());
-  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());  // (B, T, H, D)
+  require(!place.defined() || place.shape() == x.shape(), "rope: the place {} does not fit {}", place.str(), x.str());
+  const bool takes = place.defined() && place.dtype() == x.dtype();
+  call.y = takes ? place : Tensor::empty(x.shape(), x.dtype(), x.device());  // (B, T, H, D)
   if (call.y.numel() > 0) op.run(call);
   return call.y;
 }
@@ -160,7 +169,9 @@ RopeTable rope_table(const Tensor& positions, const Tensor& frequencies_in, bool
 
 Tensor rope(const Tensor& x, const RopeTable& table) { return rotate(rope_op, x, table, 1); }
 
-Tensor rope_grad(const Tensor& dy, const RopeTable& table) { return rotate(rope_grad_op, dy, table, 2); }
+Tensor rope_grad(const Tensor& dy, const RopeTable& table, const Tensor& place) {
+  return rotate(rope_grad_op, dy, table, 2, place);
+}
 
 RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved) {
   // A dtype without an implementation is refused by name, before a table is made.

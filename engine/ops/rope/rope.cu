@@ -11,7 +11,7 @@ namespace {
 template <class T>
 struct RopeElements {
   using S = Compute<T>;  // the table's dtype
-  Walk<1> walk;
+  Walk<2> walk;          ///< of x and y
   const T* x;
   const S* angles;  ///< (rows, 3, D)
   T* y;
@@ -20,7 +20,7 @@ struct RopeElements {
 
   template <int N>
   __device__ void run(int64_t i) const {
-    int64_t at[1];
+    int64_t at[2];
     walk.find(i, at);
     const int64_t e = i % dim, half = dim / 2;
     const S* cosines = angles + i / span % rows * 3 * dim + e;
@@ -36,7 +36,7 @@ struct RopeElements {
       for (int k = 0; k < N; ++k) partner[k] = own[k ^ 1];
     }
     for (int k = 0; k < N; ++k) to[k] = own[k] * c[k] + partner[k] * s[k];
-    store_pack<N>(y + i, to);
+    store_pack<N>(y + at[1], to);
   }
 };
 
@@ -45,7 +45,7 @@ void run(RopeCall& c) {
   constexpr int n = pack_size<T>();
   const int64_t dim = c.x.dim(3);
   c.angles = c.angles.contiguous();
-  const RopeElements<T> g{Walk<1>(c.x.shape(), {c.x.strides()}),
+  const RopeElements<T> g{Walk<2>(c.x.shape(), {c.x.strides(), c.y.strides()}),
                           c.x.data<T>(),
                           c.angles.data<Compute<T>>(),
                           c.y.mutable_data<T>(),
@@ -56,7 +56,7 @@ void run(RopeCall& c) {
                           c.x.strides()[3],
                           c.interleaved};
   const bool whole = dim % n == 0 && (c.interleaved || dim / 2 % n == 0) && c.x.strides()[3] == 1 &&
-                     takes_packs<n>(g.walk, g.y, g.x) && is_aligned<n>(g.angles);
+                     takes_packs<n>(g.walk, g.y, g.x, g.y) && is_aligned<n>(g.angles);
   launch_packs<n>("rope", c.x.numel(), whole, g);
 }
 

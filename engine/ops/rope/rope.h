@@ -31,8 +31,9 @@ RopeTable rope_table(const Tensor& positions, const Tensor& frequencies, bool in
 /// does not fit.
 Tensor rope(const Tensor& x, const RopeTable& table);
 
-/// dx: dy rotated by -θ.
-Tensor rope_grad(const Tensor& dy, const RopeTable& table);
+/// dx: dy rotated by -θ. It may be written to `place` (of dy's shape, and apart from it) instead of into a new tensor,
+/// where that is of dy's dtype.
+Tensor rope_grad(const Tensor& dy, const RopeTable& table, const Tensor& place = {});
 
 /// The table for x (B, T, H, D) with f_i = base^(-2i/D), and x turned by it; positions i64 (T) or (B, T).
 RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved);

@@ -43,6 +43,18 @@ void write(void* data, DType dtype, const Tensor& values) {
   const Tensor narrow = values.to(dtype).contiguous();
   std::memcpy(data, narrow.raw(), static_cast<size_t>(narrow.numel() * size_of(dtype)));
 }
+/// The same where the rows of (B, T, H, d) are apart.
+void write(void* data, DType dtype, const Tensor& values, const SdpaProblem::Strides& strides) {
+  const Tensor narrow = values.to(dtype).contiguous();
+  const auto* row = static_cast<const char*>(narrow.raw());
+  const Shape& shape = values.shape();
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  for (int64_t b = 0; b < shape[0]; ++b)
+    for (int64_t t = 0; t < shape[1]; ++t)
+      for (int64_t h = 0; h < shape[2]; ++h, row += shape[3] * size)
+        std::memcpy(static_cast<char*>(data) + (b * strides[0] + t * strides[1] + h * strides[2]) * size, row,
+                    static_cast<size_t>(shape[3] * size));
+}
 
 struct Shapes {
   Shape q, k, v, y;
@@ -95,9 +107,9 @@ void sdpa_backward(const SdpaProblem& p, const SdpaGradOperands& o) {
     const AttentionGrad grad =
         attention_grad(read(o.dy, p.dtype, shape.y, contiguous(shape.y)), read(o.q, p.dtype, shape.q, p.q),
                        read(o.k, p.dtype, shape.k, p.k), read(o.v, p.dtype, shape.v, p.v), {}, forward, options_of(p));
-    write(o.dq, p.dtype, grad.dq);
-    write(o.dk, p.dtype, grad.dk);
-    write(o.dv, p.dtype, grad.dv);
+    write(o.dq, p.dtype, grad.dq, p.dq);
+    write(o.dk, p.dtype, grad.dk, p.dk);
+    write(o.dv, p.dtype, grad.dv, p.dv);
   });
 }
 

@@ -6,8 +6,10 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "engine/context.h"
+#include "engine/ops/rope/rope.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
 
@@ -173,5 +175,39 @@ TEST_CASE("few queries on CUDA: chunks of 128 keys and their edges") {
              .key_mask = 0.5,
              .gradient = false},
             dtype, tolerance);
+  }
+}
+
+TEST_CASE("attention's gradients are written to strided places with the bytes of whole tensors") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const auto& [width, dtype] :
+       {std::pair{int64_t{8}, DType::f32}, {24, DType::f32}, {16, DType::bf16}, {32, DType::bf16}}) {
+    INFO(width << " " << name_of(dtype));
+    const Work p{2, 64, 64, 4, 2, width, width};
+    Operands in(p, dtype);
+    in.each([](const Tensor& x) { return x.to(cuda); });
+    // q, k and v as one product gives them, and their gradients likewise.
+    const auto joint = [&] {
+      const Tensor all = Tensor::zeros({2, 64, 8, width}, dtype, cuda);
+      return AttentionGrad{all.slice(2, 0, 4), all.slice(2, 4, 6), all.slice(2, 6, 8), {}};
+    };
+    const AttentionGrad operands = joint(), places = joint();
+    copy_inplace(operands.dq, in.q), copy_inplace(operands.dk, in.k), copy_inplace(operands.dv, in.v);
+    const AttentionOptions options{.causal = true};
+    const Attention whole = attention(in.q, in.k, in.v, {}, options);
+    const Attention forward = attention(operands.dq, operands.dk, operands.dv, {}, options);
+    CHECK(forward.y.to_vector<float>() == whole.y.to_vector<float>());
+    const AttentionGrad want = attention_grad(in.dy, in.q, in.k, in.v, {}, whole, options);
+    const AttentionGrad got =
+        attention_grad(in.dy, operands.dq, operands.dk, operands.dv, {}, forward, options, places);
+    CHECK(got.dq.raw() == places.dq.raw());
+    for (const auto& [one, other] : {std::pair{got.dq, want.dq}, {got.dk, want.dk}, {got.dv, want.dv}})
+      CHECK(one.to_vector<float>() == other.to_vector<float>());
+    std::vector<int64_t> positions(64);
+    std::iota(positions.begin(), positions.end(), 0);
+    const RopeTable table = rope_table(in.q, Tensor::from<int64_t>({64}, positions).to(cuda), 10000, false);
+    const Tensor place = joint().dq;
+    CHECK(rope_grad(got.dq, table, place).raw() == place.raw());
+    CHECK(place.to_vector<float>() == rope_grad(want.dq, table).to_vector<float>());
   }
 }
