@@ -20,7 +20,7 @@ namespace testing = headroom::testing;
 
 constexpr Device cuda{Device::Kind::cuda, 0};
 
-struct Work {
+struct Sizes {
   int64_t batch, queries, keys, heads, kv_heads, qk_dim, v_dim;
   bool causal = true, alibi = false;
   double dropout = 0, key_mask = 1;  ///< key_mask: probability that a key may be attended
@@ -33,7 +33,7 @@ struct Work {
 
 struct Operands {
   Tensor q, k, v, slopes, dy, mask;
-  Operands(const Work& p, DType dtype) {
+  Operands(const Sizes& p, DType dtype) {
     const auto values = [&](const Shape& shape, uint32_t stream) {
       return random_normal(shape, 0, 1, {17, stream, 0}).to(dtype);
     };
@@ -60,7 +60,7 @@ struct Named {
   Tensor value;
 };
 
-std::vector<Named> run(const Work& p, const Operands& in) {
+std::vector<Named> run(const Sizes& p, const Operands& in) {
   const AttentionOptions options{.causal = p.causal,
                                  .dropout = p.dropout,
                                  .dropout_key = {.seed = 3, .stream = 9, .offset = 8},
@@ -89,7 +89,7 @@ double difference(const Tensor& got, const Tensor& want) {
 }
 
 /// Twice on the GPU, once by the reference loops in f64 on what the dtype holds.
-void check(const Work& p, DType dtype, double tolerance) {
+void check(const Sizes& p, DType dtype, double tolerance) {
   const Operands rounded(p, dtype);
   Operands exact = rounded, given = rounded;
   exact.each([](const Tensor& x) { return x.dtype() == DType::boolean ? x : x.to(DType::f64); });
@@ -183,7 +183,7 @@ TEST_CASE("attention's gradients are written to strided places with the bytes of
   for (const auto& [width, dtype] :
        {std::pair{int64_t{8}, DType::f32}, {24, DType::f32}, {16, DType::bf16}, {32, DType::bf16}}) {
     INFO(width << " " << name_of(dtype));
-    const Work p{2, 64, 64, 4, 2, width, width};
+    const Sizes p{2, 64, 64, 4, 2, width, width};
     Operands in(p, dtype);
     in.each([](const Tensor& x) { return x.to(cuda); });
     // q, k and v as one product gives them, and their gradients likewise.
