@@ -6,14 +6,16 @@
 #include "engine/cuda/number.cuh"
 #include "engine/cuda/warp.cuh"
 
-// One block draws a token. Nothing is sorted: which candidate a filter ends at, and which one is drawn, are found by
-// looking at the bits of the logits from the highest on, eight at a time, with a sum of weights for each value of them.
+// Many blocks find the largest logit, then weigh all of them, which takes an exponential in f64 each; one block draws.
+// Nothing is sorted: which candidate a filter ends at, and which one is drawn, are found by looking at the bits of the
+// logits from the highest on, eight at a time, with a sum of weights for each value of them.
 namespace headroom::engine::cuda {
 namespace {
 
 using Weight = unsigned long long;
 constexpr int threads = 1024, bins = 256;
-constexpr double unit = 0x1p40;  ///< the likeliest's weight
+constexpr int64_t slice = 4 * threads;  ///< logits of one of the many blocks
+constexpr double unit = 0x1p40;         ///< the likeliest's weight
 constexpr Weight below_min_p = Weight{1} << 63;
 
 struct LowerId {
@@ -136,30 +138,56 @@ __device__ Place find(const Candidates<T>& c, Shared& shared, Weight target) {
   return c.place(found);
 }
 
+/// The largest logit of each slice; NaN where one is.
+template <class T>
+__global__ void __launch_bounds__(threads) largest_kernel(const T* logits, int64_t vocab, double* largest) {
+  __shared__ double shared[warp_size];
+  const int64_t begin = blockIdx.x * slice, end = begin + slice < vocab ? begin + slice : vocab;
+  double own = -HUGE_VAL;
+  for (int64_t id = begin + threadIdx.x; id < end; id += threads)
+    own = Larger()(own, static_cast<double>(load(logits[id])));
+  own = block_reduce(own, shared, Larger());
+  if (threadIdx.x == 0) largest[blockIdx.x] = own;
+}
+
+/// Of all; NaN or infinite where no token can be drawn.
+__device__ inline double largest_of(const double* largest, int slices) {
+  double all = -HUGE_VAL;
+  for (int i = 0; i < slices; ++i) all = Larger()(all, largest[i]);
+  return all;
+}
+
 template <class T>
 __global__ void __launch_bounds__(threads)
-    choose_kernel(const T* logits, int64_t vocab, TokenFilter filter, RngKey key, Weight* weights, int64_t* token) {
+    weigh_kernel(const T* logits, int64_t vocab, TokenFilter filter, const double* largest, Weight* weights) {
+  const double top = largest_of(largest, static_cast<int>(gridDim.x));
+  if (!(top > -HUGE_VAL && top < HUGE_VAL)) return;
+  const int64_t begin = blockIdx.x * slice, end = begin + slice < vocab ? begin + slice : vocab;
+  for (int64_t id = begin + threadIdx.x; id < end; id += threads) {
+    const double share = std::exp((static_cast<double>(load(logits[id])) - top) / filter.temperature);
+    weights[id] = static_cast<Weight>(share * unit + 0.5) | (share < filter.min_p ? below_min_p : 0);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads)
+    choose_kernel(const T* logits, int64_t vocab, TokenFilter filter, RngKey key, const double* largest, int slices,
+                  const Weight* weights, int64_t* token) {
   __shared__ Shared shared;
-  double largest = -HUGE_VAL;
-  for (int64_t id = threadIdx.x; id < vocab; id += threads)
-    largest = Larger()(largest, static_cast<double>(load(logits[id])));
-  largest = block_reduce(largest, shared.numbers, Larger());
-  if (!(largest > -HUGE_VAL && largest < HUGE_VAL)) {
+  const double top = largest_of(largest, slices);
+  if (!(top > -HUGE_VAL && top < HUGE_VAL)) {
     if (threadIdx.x == 0) *token = -1;
     return;
   }
-  Candidates<T> c{logits, weights, vocab};
   if (filter.temperature == 0) {
-    c.counts_only = true;
-    const Place best = find(c, shared, 1);
-    if (threadIdx.x == 0) *token = best.id;
+    int64_t best = INT64_MAX;
+    for (int64_t id = threadIdx.x; id < vocab; id += threads)
+      if (static_cast<double>(load(logits[id])) == top && id < best) best = id;
+    best = block_reduce(best, reinterpret_cast<int64_t*>(shared.numbers), LowerId());
+    if (threadIdx.x == 0) *token = best;
     return;
   }
-  for (int64_t id = threadIdx.x; id < vocab; id += threads) {
-    const double share = std::exp((static_cast<double>(load(logits[id])) - largest) / filter.temperature);
-    weights[id] = static_cast<Weight>(share * unit + 0.5) | (share < filter.min_p ? below_min_p : 0);
-  }
-  __syncthreads();
+  Candidates<T> c{logits, weights, vocab};
   if (filter.top_k > 0 && filter.top_k < vocab) {
     c.counts_only = true;
     c.last = find(c, shared, static_cast<Weight>(filter.top_k));
@@ -179,16 +207,25 @@ __global__ void __launch_bounds__(threads)
 
 template <class T>
 void run(ChooseTokenCall& c) {
-  const Tensor weights = Tensor::empty({c.logits.numel()}, DType::i64, c.logits.device());  // (V)
-  launch_kernel("choose_token", choose_kernel<T>, {1, threads}, c.logits.data<T>(), c.logits.numel(), c.filter, c.key,
-                reinterpret_cast<Weight*>(weights.mutable_data<int64_t>()), c.token.mutable_data<int64_t>());
+  const int64_t vocab = c.logits.numel(), slices = (vocab + slice - 1) / slice;
+  const Tensor largest = Tensor::empty({slices}, DType::f64, c.logits.device());
+  const Tensor weights = Tensor::empty({vocab}, DType::i64, c.logits.device());  // (V)
+  const T* const logits = c.logits.data<T>();
+  double* const tops = largest.mutable_data<double>();
+  const auto weighed = reinterpret_cast<Weight*>(weights.mutable_data<int64_t>());
+  const auto blocks = static_cast<unsigned>(slices);
+  launch_kernel("choose_token", largest_kernel<T>, {blocks, threads}, logits, vocab, tops);
+  if (c.filter.temperature != 0)
+    launch_kernel("choose_token", weigh_kernel<T>, {blocks, threads}, logits, vocab, c.filter, tops, weighed);
+  launch_kernel("choose_token", choose_kernel<T>, {1, threads}, logits, vocab, c.filter, c.key, tops,
+                static_cast<int>(slices), weighed, c.token.mutable_data<int64_t>());
 }
 
 }  // namespace
 
 void register_choose_token() {
-  choose_token_op.add({.name = "one block", .dtypes = DType::f32, .run = run<float>, .device = Device::Kind::cuda});
-  choose_token_op.add({.name = "one block", .dtypes = DType::f64, .run = run<double>, .device = Device::Kind::cuda});
+  choose_token_op.add({.name = "blocks", .dtypes = DType::f32, .run = run<float>, .device = Device::Kind::cuda});
+  choose_token_op.add({.name = "blocks", .dtypes = DType::f64, .run = run<double>, .device = Device::Kind::cuda});
 }
 
 }  // namespace headroom::engine::cuda
