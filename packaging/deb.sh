@@ -22,9 +22,9 @@ else
   maintainer="The headroom contributors <no-address@headroom.invalid>"
 fi
 
-# A package for every machine of the architecture: no CUDA, which a build of one's own has.
+# A package for every machine of the architecture: neither CUDA nor MPI, which a build of one's own has.
 [ -f "$build/build.ninja" ] || meson setup "$build" --prefix=/usr --libdir="lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)" \
-  --buildtype=release --wrap-mode=nodownload -Dcuda=disabled -Dtests=false
+  --buildtype=release --wrap-mode=nodownload -Dcuda=disabled -Dmpi=disabled -Dtests=false
 ninja -C "$build"
 version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
 revision=$version-1
