@@ -63,7 +63,7 @@ std::vector<Var> split(const Var& x, const std::vector<int64_t>& sizes, int axis
     fail("split: {} sizes do not add up to axis {} of x {}, which has {}", sizes.size(), axis, x.shape().str(),
          x.dim(along));
   // An op of the tape has one result. This one's is a number without meaning: the parts hand it their gradients, and
-  // then the tape gives it its turn.
+  // then the tape gives it its turn. They have x as an operand that wants none, so that the tape sees writes to it.
   const auto whole = std::make_shared<WholeGradient>(x.value(), sizes, along);
   const Var joint = detail::record("split", Tensor::zeros({}), {x},
                                    [whole](const Tensor&, const Needs&) { return std::vector<Tensor>{whole->take()}; });
@@ -71,10 +71,10 @@ std::vector<Var> split(const Var& x, const std::vector<int64_t>& sizes, int axis
   int64_t begin = 0;
   for (size_t i = 0; i < sizes.size(); begin += sizes[i++])
     parts.push_back(detail::record(
-        "split", x.value().slice(along, begin, begin + sizes[i]), {joint},
+        "split", x.value().slice(along, begin, begin + sizes[i]), {joint, x.detach()},
         [whole, i](const Tensor& dy, const Needs&) {
           whole->put(i, dy);
-          return std::vector<Tensor>{Tensor::zeros({})};
+          return std::vector<Tensor>{Tensor::zeros({}), Tensor()};
         },
         [whole, i] { return whole->place(i); }));
   return parts;
