@@ -150,7 +150,9 @@ __global__ void __launch_bounds__(threads) largest_kernel(const T* logits, int64
   if (threadIdx.x == 0) largest[blockIdx.x] = own;
 }
 
-/// Of all; NaN or infinite where no token can be drawn.
+__device__ inline bool can_draw(double largest) { return largest > -HUGE_VAL && largest < HUGE_VAL; }
+
+/// Of all slices.
 __device__ inline double largest_of(const double* largest, int slices) {
   double all = -HUGE_VAL;
   for (int i = 0; i < slices; ++i) all = Larger()(all, largest[i]);
@@ -161,7 +163,7 @@ template <class T>
 __global__ void __launch_bounds__(threads)
     weigh_kernel(const T* logits, int64_t vocab, TokenFilter filter, const double* largest, Weight* weights) {
   const double top = largest_of(largest, static_cast<int>(gridDim.x));
-  if (!(top > -HUGE_VAL && top < HUGE_VAL)) return;
+  if (!can_draw(top)) return;
   const int64_t begin = blockIdx.x * slice, end = begin + slice < vocab ? begin + slice : vocab;
   for (int64_t id = begin + threadIdx.x; id < end; id += threads) {
     const double share = std::exp((static_cast<double>(load(logits[id])) - top) / filter.temperature);
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(threads)
                   const Weight* weights, int64_t* token) {
   __shared__ Shared shared;
   const double top = largest_of(largest, slices);
-  if (!(top > -HUGE_VAL && top < HUGE_VAL)) {
+  if (!can_draw(top)) {
     if (threadIdx.x == 0) *token = -1;
     return;
   }

@@ -13,8 +13,6 @@ namespace {
 
 using engine::BlockFormat;
 
-constexpr std::array cache_formats{BlockFormat::f16, BlockFormat::q8_0, BlockFormat::q4_0};
-
 /// What is measured of each place.
 enum LossKind : size_t { rows_rounded, directions_rounded, directions_dropped };
 constexpr size_t loss_kinds = 3;

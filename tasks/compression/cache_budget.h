@@ -11,6 +11,10 @@
 
 namespace headroom::tasks {
 
+/// The formats that a budget chooses among, from the finest on.
+inline constexpr std::array cache_formats{engine::BlockFormat::f16, engine::BlockFormat::q8_0,
+                                          engine::BlockFormat::q4_0};
+
 /// One way to hold the keys, or the values, of a key-value head.
 struct CacheChoice {
   int64_t rank = 0;  ///< how many of the method's directions are kept; 0: rows as they are

@@ -30,8 +30,8 @@ struct ChoiceScores {
 
 /// log p of each choice after its prompt. A prompt's trailing spaces belong to the choices, as tokens begin with
 /// theirs; a choice is whatever of the tokens of prompt and choice together is not the prompt's. What the choices of an
-/// item share goes through the model once, and its choices together. Throws Error naming
-/// the item that is longer than the context or has nothing before its choice, and when a logit is not finite.
+/// item share goes through the model once, and its choices together. Throws Error naming the item that is longer than
+/// the context or has nothing before its choice, and when a logit is not finite.
 /// `progress(items done, accuracy so far)` is called from time to time.
 ChoiceScores measure_choices(const models::Transformer& model, const models::Tokenizer& tokenizer,
                              const std::vector<ChoiceItem>& items, const ChoiceOptions& options,

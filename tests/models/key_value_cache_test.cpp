@@ -25,6 +25,16 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.to_vector<float>() == b.to_vector<float>();
 }
 
+/// The numbers of the logits of (1, 9) ids: four tokens at once, then one at a time.
+std::vector<double> decoded(const Transformer& model, const Tensor& ids, ModelCache& state) {
+  std::vector<double> all = model.decode(ids.slice(1, 0, 4), state).to_vector<double>();
+  for (int64_t t = 4; t < 9; ++t) {
+    const std::vector<double> next = model.decode(ids.slice(1, t, t + 1), state).to_vector<double>();
+    all.insert(all.end(), next.begin(), next.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("a state that was moved from is empty, and used as such without harm", "[models]") {
@@ -152,11 +162,7 @@ TEST_CASE("a model that decodes with a cache in fewer bits sees the keys and val
     const std::vector<double> wanted = model.forward(ids, {.rounded_cache = format}).value().to_vector<double>();
     CHECK(wanted != exact);
     ModelCache state(config, true, format);
-    std::vector<double> got = model.decode(ids.slice(1, 0, 4), state).to_vector<double>();
-    for (int64_t t = 4; t < 9; ++t) {
-      const std::vector<double> next = model.decode(ids.slice(1, t, t + 1), state).to_vector<double>();
-      got.insert(got.end(), next.begin(), next.end());
-    }
+    const std::vector<double> got = decoded(model, ids, state);
     REQUIRE(got.size() == wanted.size());
     // Sums of the same numbers in another order.
     for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).margin(1e-4));
@@ -190,11 +196,7 @@ TEST_CASE("a model whose heads name the formats of their cache decodes with thos
     CHECK(cache_bytes(config, types) == 2 * (34 + 36 + 2 * others * 96));
     const std::vector<double> wanted = model.forward(ids, {.rounded_cache = types}).value().to_vector<double>();
     ModelCache state(config, true, types);
-    std::vector<double> got = model.decode(ids.slice(1, 0, 4), state).to_vector<double>();
-    for (int64_t t = 4; t < 9; ++t) {
-      const std::vector<double> next = model.decode(ids.slice(1, t, t + 1), state).to_vector<double>();
-      got.insert(got.end(), next.begin(), next.end());
-    }
+    const std::vector<double> got = decoded(model, ids, state);
     REQUIRE(got.size() == wanted.size());
     for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).margin(1e-4));
     CHECK(wanted != model.forward(ids).value().to_vector<double>());

@@ -46,71 +46,62 @@ struct Bf16Rows {
   }
 };
 
-/// Blocks of 32: a scale in f16, then 32 integers of 8 bits. What is read begins a block or ends within one.
-struct Q8Rows {
-  static constexpr int numbers = 32, block_bytes = 34, together = numbers / lanes;
+/// Blocks of 32: a scale in f16, then Block's bytes of 32 integers. What is read begins a block or ends within one.
+template <class Block>
+struct ScaledRows {
+  static constexpr int numbers = 32, together = numbers / lanes;
   const uint8_t* first;
   int64_t stride;
-  Q8Rows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
+  ScaledRows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
   template <int N>
   void read(int64_t j, int64_t d, Vec (&x)[N]) const {
-    const uint8_t* block = first + j * stride + d / numbers * block_bytes;
+    const uint8_t* block = first + j * stride + d / numbers * Block::bytes;
     Vec scale(half_at(block));
     for (int i = 0; i < N; ++i) {
-      if (i > 0 && i % together == 0) block += block_bytes, scale = Vec(half_at(block));
-      x[i] = scale * integers(block + 2 + d % numbers + i % together * lanes);
+      if (i > 0 && i % together == 0) block += Block::bytes, scale = Vec(half_at(block));
+      const RawI integers = Block::integers(block + 2, d % numbers + i % together * lanes);
+      x[i] = scale * Vec(__builtin_convertvector(integers, RawF));
     }
-  }
-  /// `lanes` integers. By hand: GCC 12 converts vectors of bytes one by one.
-  static Vec integers(const uint8_t* p) {
-#if defined(__AVX512F__)
-    const __m512i x =
-        _mm512_maskz_cvtepi8_epi32(static_cast<__mmask16>(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-    return Vec(__builtin_convertvector(reinterpret_cast<RawI>(x), RawF));
-#elif defined(__AVX2__)
-    const __m256i x = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
-    return Vec(__builtin_convertvector(reinterpret_cast<RawI>(x), RawF));
-#else
-    RawI x;
-    for (int i = 0; i < lanes; ++i) x[i] = static_cast<int8_t>(p[i]);
-    return Vec(__builtin_convertvector(x, RawF));
-#endif
   }
 };
 
-/// Blocks of 32: a scale in f16, then 16 bytes, each number i in the low half of one and number i + 16 in its high
-/// half.
-struct Q4Rows {
-  static constexpr int numbers = 32, block_bytes = 18, together = numbers / lanes;
-  const uint8_t* first;
-  int64_t stride;
-  Q4Rows(const uint8_t* bytes, int64_t row_bytes) : first(bytes), stride(row_bytes) {}
-  template <int N>
-  void read(int64_t j, int64_t d, Vec (&x)[N]) const {
-    const uint8_t* block = first + j * stride + d / numbers * block_bytes;
-    Vec scale(half_at(block));
-    const auto begin = static_cast<int>(d % numbers);
-    for (int i = 0; i < N; ++i) {
-      if (i > 0 && i % together == 0) block += block_bytes, scale = Vec(half_at(block));
-      const int at = (begin + i * lanes) % numbers;
-      x[i] = scale * integers(block + 2 + at % 16, at < 16 ? 0 : 4);
-    }
-  }
-  /// `lanes` integers from -8 to 7: the half bytes from bit `shift` on.
-  static Vec integers(const uint8_t* p, int shift) {
+/// Integers of 8 bits. By hand: GCC 12 converts vectors of bytes one by one.
+struct Q8Block {
+  static constexpr int bytes = 34;
+  /// Those from number `at` on, `lanes` of them.
+  static RawI integers(const uint8_t* q, int64_t at) {
 #if defined(__AVX512F__)
-    const __m512i x =
-        _mm512_maskz_cvtepu8_epi32(static_cast<__mmask16>(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-    const RawI bytes = reinterpret_cast<RawI>(x);
+    return reinterpret_cast<RawI>(_mm512_maskz_cvtepi8_epi32(
+        static_cast<__mmask16>(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(q + at))));
 #elif defined(__AVX2__)
-    const RawI bytes =
-        reinterpret_cast<RawI>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+    return reinterpret_cast<RawI>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(q + at))));
 #else
-    RawI bytes;
-    for (int i = 0; i < lanes; ++i) bytes[i] = p[i];
+    RawI x;
+    for (int i = 0; i < lanes; ++i) x[i] = static_cast<int8_t>(q[at + i]);
+    return x;
 #endif
-    return Vec(__builtin_convertvector(((bytes >> shift) & 15) - 8, RawF));
   }
 };
+using Q8Rows = ScaledRows<Q8Block>;
+
+/// 16 bytes, each number i plus 8 in the low half of one and number i + 16 in its high half.
+struct Q4Block {
+  static constexpr int bytes = 18;
+  static RawI integers(const uint8_t* q, int64_t at) {
+    const uint8_t* const p = q + at % 16;
+#if defined(__AVX512F__)
+    const RawI pairs = reinterpret_cast<RawI>(
+        _mm512_maskz_cvtepu8_epi32(static_cast<__mmask16>(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#elif defined(__AVX2__)
+    const RawI pairs =
+        reinterpret_cast<RawI>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#else
+    RawI pairs;
+    for (int i = 0; i < lanes; ++i) pairs[i] = p[i];
+#endif
+    return ((pairs >> (at < 16 ? 0 : 4)) & 15) - 8;
+  }
+};
+using Q4Rows = ScaledRows<Q4Block>;
 
 }  // namespace headroom::engine::HEADROOM_ISA

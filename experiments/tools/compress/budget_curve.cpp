@@ -10,7 +10,6 @@
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/wrap.h"
 #include "experiments/tools/compress/divergence.h"
@@ -19,15 +18,11 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr std::array plain_formats{engine::BlockFormat::f16, engine::BlockFormat::q8_0, engine::BlockFormat::q4_0};
-
 const char* format_name(engine::BlockFormat format) { return engine::traits_of(format).name; }
 
 tasks::CompressionPlan plan_within(const CacheLimit& limit, const tasks::CacheBudget& budget) {
   if (limit.of == CacheLimit::Of::kl) return budget.within(limit.value);
-  const double bytes =
-      limit.of == CacheLimit::Of::bytes ? limit.value : limit.value * static_cast<double>(budget.full());
-  return budget.spend(static_cast<int64_t>(bytes));
+  return budget.spend(limit.bytes(budget.full()));
 }
 
 /// Budgets of the curve from the largest: the plain formats' bytes, half of q8_0's, shares of f16's and what was
@@ -36,7 +31,7 @@ std::set<int64_t, std::greater<>> curve_budgets(const tasks::CacheBudget& budget
   std::set<int64_t, std::greater<>> all{bought};
   for (const double share : {0.75, 0.4, 0.2})
     all.insert(static_cast<int64_t>(share * static_cast<double>(budget.full())));
-  for (const engine::BlockFormat format : plain_formats)
+  for (const engine::BlockFormat format : tasks::cache_formats)
     if (const auto plan = budget.plain(format); plan && format != engine::BlockFormat::f16) {
       all.insert(budget.bytes(*plan));
       if (format == engine::BlockFormat::q8_0) all.insert(budget.bytes(*plan) / 2);
@@ -54,14 +49,14 @@ std::vector<CurvePoint> measured_curve(const CompressArguments& arguments, const
   const tasks::PerplexityBase text(base, *tokenizer, std::move(tokens),
                                    {.context = arguments.context, .bos = job.base->description().text_begin()});
   const auto budgets = curve_budgets(budget, bought);
-  const auto all = static_cast<double>(plain_formats.size() + budgets.size());
+  const auto all = static_cast<double>(tasks::cache_formats.size() + budgets.size());
   std::vector<CurvePoint> curve;
   const auto add = [&](const std::string& plain, int64_t allowed, const tasks::CompressionPlan& plan) {
     progress(fmt::format("curve: {} bytes a token", allowed), static_cast<double>(curve.size()) / all);
     const auto model = models::load(base, heads.edit(plan));
     curve.push_back({plain, allowed, budget.bytes(plan), text.measure(*model, 0)});
   };
-  for (const engine::BlockFormat format : plain_formats)
+  for (const engine::BlockFormat format : tasks::cache_formats)
     if (const auto plan = budget.plain(format)) add(format_name(format), budget.bytes(*plan), *plan);
   int64_t last = 0;
   for (const int64_t allowed : budgets) {
@@ -104,9 +99,7 @@ SpentBudget spend(const CompressArguments& arguments, const CompressJob& job, co
   spent.expected_kl = budget.expected_kl(spent.plan), spent.measured_kl = budget.measured_kl(spent.plan);
   if (arguments.curve.empty()) return spent;
   spent.curve = measured_curve(arguments, job, base, heads, budget, spent.bytes, progress);
-  const auto gnuplot = find_gnuplot();
-  require(gnuplot.has_value(), "--curve {}: gnuplot is not installed", arguments.curve);
-  write_file(arguments.curve, draw(*gnuplot, curve_plot(spent.curve)).file);
+  write_file(arguments.curve, draw(*job.gnuplot, curve_plot(spent.curve)).file);
   return spent;
 }
 

@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "experiments/output/file.h"
+#include "experiments/output/plot/gnuplot.h"
 #include "models/costs.h"
 #include "tasks/compression/cache_budget.h"
 #include "tasks/layer_set.h"
@@ -178,9 +179,8 @@ CompressJob job_of(CompressArguments& arguments) {
     costs.require_possible(share->first, share->second * costs.full(share->first));
   }
   if (job.limit && job.limit->of != CacheLimit::Of::kl) {
-    const auto full = static_cast<double>(models::cache_bytes(description.config, engine::BlockFormat::f16));
-    const double bytes = job.limit->of == CacheLimit::Of::bytes ? job.limit->value : job.limit->value * full;
-    tasks::require_cache_bytes(static_cast<int64_t>(bytes), description.config, job.plan.qk, job.plan.vo);
+    const int64_t full = models::cache_bytes(description.config, engine::BlockFormat::f16);
+    tasks::require_cache_bytes(job.limit->bytes(full), description.config, job.plan.qk, job.plan.vo);
   }
   const std::string refusal =
       models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
@@ -191,6 +191,8 @@ CompressJob job_of(CompressArguments& arguments) {
   models::check_card(arguments.out, arguments.force);
   for (const std::string& file : {arguments.checkpoint, arguments.curve})
     if (!file.empty()) check_file(file);
+  if (!arguments.curve.empty()) job.gnuplot = find_gnuplot();
+  require(arguments.curve.empty() || job.gnuplot, "--curve {}: gnuplot is not installed", arguments.curve);
   const int64_t longest = description.context;
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
   require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",

@@ -59,6 +59,11 @@ struct CacheLimit {
   };
   Of of = Of::share;
   double value = 1;
+
+  /// Bytes of a token, of a share or as given; `full`: the original's in f16. Not of a divergence.
+  int64_t bytes(int64_t full) const {
+    return static_cast<int64_t>(of == Of::share ? value * static_cast<double>(full) : value);
+  }
 };
 
 /// What is to be done, all of it checked before a weight is read.
@@ -68,7 +73,8 @@ struct CompressJob {
   /// The plan of an equal rank; where a budget is spent one in its place, of the methods and layers.
   tasks::CompressionPlan plan{};
   bool has_budget = false;
-  std::optional<CacheLimit> limit{};  ///< with --budget
+  std::optional<CacheLimit> limit{};               ///< with --budget
+  std::optional<std::filesystem::path> gnuplot{};  ///< with --curve
   models::ExportFormat format{};
   std::optional<TextRange> calibration{}, evaluation{}, refinement{};
 };

@@ -9,6 +9,7 @@
 #include "models/weights/sources.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
+#include "tests/tasks/compression/texts.h"
 
 namespace headroom::tasks {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using engine::BlockFormat;
 using testing::contains;
 using testing::error_of;
+using testing::texts_of;
 
 models::TransformerConfig random_config() {
   models::TransformerConfig config;
@@ -28,24 +30,15 @@ models::TransformerConfig random_config() {
   return config;
 }
 
-TokenBatch texts_of(int64_t count, int64_t first) {
-  TokenBatch texts;
-  for (int64_t t = first; t < first + count; ++t) {
-    texts.emplace_back();
-    for (int64_t i = 0; i < 40; ++i) texts.back().push_back((i * i * (t + 2) + 5 * i + 11 * t) % 23);
-  }
-  return texts;
-}
-
 /// A random model, taken apart and probed: four places.
 struct Search {
   engine::Rng rng{5};
   models::Transformer model{random_config(), rng};
-  Calibration calibration = calibrate(model, texts_of(12, 0), {.needs = {.after_turn = true, .outputs = true}});
+  Calibration calibration = calibrate(model, texts_of(12, 0, 40, 23), {.needs = {.after_turn = true, .outputs = true}});
   models::NamedWeights weights{model.weights()};
   HeadDecompositions heads{model.config(), weights, QkMethod::whitened_rotated_grouped, VoMethod::whitened,
                            calibration};
-  LayerProbe probe{model, texts_of(2, 12), 0.5};
+  LayerProbe probe{model, texts_of(2, 12, 40, 23), 0.5};
   CacheBudget budget{heads, probe, QkMethod::whitened_rotated_grouped, VoMethod::whitened};
 };
 

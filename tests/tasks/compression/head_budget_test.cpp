@@ -6,21 +6,14 @@
 #include "models/costs.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/error_of.h"
+#include "tests/tasks/compression/texts.h"
 
 namespace headroom::tasks {
 namespace {
 
 using testing::contains;
 using testing::error_of;
-
-TokenBatch texts_of(int64_t count, int64_t first) {
-  TokenBatch texts;
-  for (int64_t t = first; t < first + count; ++t) {
-    texts.emplace_back();
-    for (int64_t i = 0; i < 30; ++i) texts.back().push_back((i * i * (t + 2) + 5 * i + 11 * t) % 37);
-  }
-  return texts;
-}
+using testing::texts_of;
 
 /// A small model, taken apart and probed.
 struct Search {

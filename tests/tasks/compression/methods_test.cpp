@@ -10,6 +10,7 @@
 #include "models/rope_cache.h"
 #include "models/weights/sources.h"
 #include "tests/models/pretrained/checkpoints.h"
+#include "tests/tasks/compression/texts.h"
 
 namespace headroom::tasks {
 namespace {
@@ -18,14 +19,7 @@ using engine::DType;
 using engine::matmul;
 using testing::contains;
 
-TokenBatch some_texts() {
-  TokenBatch texts;
-  for (int64_t t = 0; t < 12; ++t) {
-    texts.emplace_back();
-    for (int64_t i = 0; i < 30; ++i) texts.back().push_back((i * i * (t + 2) + 5 * i + 11 * t) % 37);
-  }
-  return texts;
-}
+TokenBatch some_texts() { return testing::texts_of(12, 0); }
 
 Calibration calibrated(const models::Transformer& model) {
   return calibrate(model, some_texts(), {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
