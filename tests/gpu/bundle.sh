@@ -25,8 +25,9 @@ fi
 if [ ! -f "$build/build.ninja" ]; then
   # Code for Hopper alone: compute_90 is there for later cards.
   # Products on the CPU by our own kernels: oneDNN alone would take 30 MiB.
-  LDFLAGS='-Wl,-rpath,$ORIGIN/../lib' meson setup "$build" "$root" --buildtype=release -Dcuda=enabled -Dcudnn=enabled \
-    -Dgpu_architectures=90 -Ddefault_library=static -Donednn=disabled "$@"
+  # An RPATH, as a RUNPATH would not be followed for what the libraries themselves need.
+  LDFLAGS='-Wl,-rpath,$ORIGIN/../lib -Wl,--disable-new-dtags' meson setup "$build" "$root" --buildtype=release -Dcuda=enabled -Dcudnn=enabled \
+    -Dgpu_architectures=90 -Ddefault_library=static -Donednn=disabled -Dmpi=disabled "$@"
 fi
 # shellcheck disable=SC2086
 # The kernels would be in each program at 16 MB.
@@ -45,6 +46,10 @@ done | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\/.*ld-linux/ { print $
   esac
 done
 cp "$root"/tests/golden/*.json "$folder/tests/golden/"
+for part in models/pretrained/checkpoints/smollm2 models/pretrained/text.txt tasks/distillation/train.tsv tasks/distillation/dev.tsv; do
+  mkdir -p "$(dirname "$folder/tests/$part")"
+  cp -r "$root/tests/$part" "$folder/tests/$part"
+done
 cp "$root"/experiments/ntp-shakespeare.toml "$folder/experiments/"
 cp "$root"/experiments/tools/bench/workloads.toml "$folder/experiments/tools/bench/"
 cp "$here"/run-all.sh "$here"/*.py "$here"/*.toml "$folder/tests/gpu/"

@@ -1,18 +1,17 @@
-"""What Nsight Compute counts of one eager step: its command, and its table by kernel."""
+"""What Nsight Compute times of one eager step: its command, and its table by kernel. Time alone: for a second counter it
+runs each kernel again and puts the memory back before, which took GPT-2 more than 40 s."""
 import csv
 import io
 import re
 
-TIME, MEMORY, MULTIPROCESSORS = ("gpu__time_duration.sum", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-                                 "sm__throughput.avg.pct_of_peak_sustained_elapsed")
+TIME = "gpu__time_duration.sum"
 
 
 def command(tool, nodes):
     """Counts as many kernels as a step has, from somewhere in the fourth step on: any so long stretch has each of a
     step's kernels once. Clocks stay as they are in the timings."""
-    return [tool, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics",
-            ",".join([TIME, MEMORY, MULTIPROCESSORS]), "--launch-skip", str(3 * nodes), "--launch-count", str(nodes),
-            "--kill", "yes"]
+    return [tool, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", TIME,
+            "--launch-skip", str(3 * nodes), "--launch-count", str(nodes), "--kill", "yes"]
 
 
 def short(name):
@@ -24,8 +23,7 @@ def short(name):
 
 
 def read(text):
-    """[{kernel, calls, us, memory, multiprocessors}], the longest first; the last two in percent, weighted by time. Empty
-    where there is no table in `text`."""
+    """[{kernel, calls, us}], the longest first. Empty where there is no table in `text`."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
@@ -33,12 +31,11 @@ def read(text):
     sums = {}
     for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))):
         try:
-            ns, memory, multiprocessors = (float((row.get(key) or "").replace(",", "")) for key in (TIME, MEMORY, MULTIPROCESSORS))
+            us = float((row.get(TIME) or "").replace(",", "")) * 1e-3
         except ValueError:
             continue  # the row of units
-        of = sums.setdefault(short(row["Kernel Name"]), [0, 0.0, 0.0, 0.0])
-        for i, value in enumerate((1, ns, ns * memory, ns * multiprocessors)):
-            of[i] += value
-    rows = [{"kernel": name, "calls": calls, "us": round(ns * 1e-3, 2), "memory": round(memory / ns, 1) if ns else 0,
-             "multiprocessors": round(sms / ns, 1) if ns else 0} for name, (calls, ns, memory, sms) in sums.items()]
+        of = sums.setdefault(short(row["Kernel Name"]), [0, 0.0])
+        of[0] += 1
+        of[1] += us
+    rows = [{"kernel": name, "calls": calls, "us": round(us, 2)} for name, (calls, us) in sums.items()]
     return sorted(rows, key=lambda row: -row["us"])

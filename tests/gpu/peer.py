@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""peer.py WORKLOADS.toml… [--seconds S] [--only A,B] [--dtypes f32,bf16] [--modes eager,graphs] [--device cuda]: training
-steps of the workloads in PyTorch, all in one process. One line of JSON for each workload, dtype and mode.
+"""peer.py WORKLOADS.toml… [--seconds S] [--only A,B] [--dtypes f32,bf16] [--modes eager,graphs] [--device cuda] [--at-once N]
+[--wait FILE]: training steps of the workloads in PyTorch. One line of JSON for each workload, dtype and mode. N processes
+make the steps ready (torch.compile takes far longer than timing), and when all are and FILE exists, time them one after
+another.
 
 The strongest plain PyTorch there is: scaled_dot_product_attention, one QKV product, fused AdamW, autocast to bf16. Mode
 "graphs" is torch.compile, and the whole step with its update (AdamW's capturable form) one CUDA graph, which is
@@ -10,8 +12,12 @@ import argparse
 import itertools
 import json
 import math
+import multiprocessing
+import multiprocessing.connection
+import os
 import statistics
 import sys
+import threading
 import time
 
 import torch
@@ -127,7 +133,8 @@ def whole_step(step):
     return graph.replay
 
 
-def measure(name, c, dtype, mode, device, seconds):
+def ready(name, c, dtype, mode, device, seconds):
+    """The step, compiled and recorded: a function without arguments that times it and returns a row."""
     torch.manual_seed(0)
     torch.compiler.reset()
     model = Model(c).to(device)
@@ -143,10 +150,40 @@ def measure(name, c, dtype, mode, device, seconds):
         loss.backward()
         optimizer.step()
 
-    times = step_milliseconds(whole_step(step) if graphs else step, device, seconds)
-    return {"workload": name, "peer": f"torch {torch.__version__}", "mode": mode, "dtype": dtype, "device": device,
-            "steps": len(times), "ms_min": round(min(times), 4), "ms_median": round(statistics.median(times), 4),
-            "parameters": sum(p.numel() for p in model.parameters())}
+    whole = whole_step(step) if graphs else step
+
+    def row(alive=step):  # a graph reads the batch and the moments, and does not keep them
+        times = step_milliseconds(whole, device, seconds)
+        return {"workload": name, "peer": f"torch {torch.__version__}", "mode": mode, "dtype": dtype, "device": device,
+                "steps": len(times), "ms_min": round(min(times), 4), "ms_median": round(statistics.median(times), 4),
+                "parameters": sum(p.numel() for p in model.parameters())}
+    return row
+
+
+def share(part, tables, device, seconds, wait, all_ready, turn):
+    """One process: makes its part ready, waits until the others are, and times one after another."""
+    def attempt(make, name, dtype, mode):
+        try:
+            return make()
+        except Exception as error:  # one workload that the peer cannot run must not hide the others
+            return {"workload": name, "mode": mode, "dtype": dtype, "error": (str(error) or repr(error)).splitlines()[0][:300]}
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    steps = [((mode, dtype, name), attempt(lambda: ready(name, tables[name], dtype, mode, device, seconds), name, dtype, mode))
+             for mode, dtype, name in part]
+    if device != "cpu":
+        torch.cuda.synchronize()
+    try:
+        all_ready.wait()
+    except threading.BrokenBarrierError:
+        pass  # a process is gone: what is here is timed all the same
+    while wait and not os.path.exists(wait):
+        time.sleep(0.05)
+    for (mode, dtype, name), made in steps:
+        with turn:
+            row = made if isinstance(made, dict) else attempt(made, name, dtype, mode)
+            print(json.dumps(row), flush=True)
 
 
 def main():
@@ -157,17 +194,30 @@ def main():
     arguments.add_argument("--dtypes", default="bf16,f32")
     arguments.add_argument("--modes", default="graphs,eager")
     arguments.add_argument("--device", default="cuda")
+    arguments.add_argument("--at-once", type=int, default=1, help="processes that make steps ready")
+    arguments.add_argument("--wait", default="", metavar="FILE", help="time nothing before it exists")
+    arguments.add_argument("--leave-out", default="", metavar="NAME/DTYPE,…")
     given = arguments.parse_args()
     tables = workloads.read(*given.workloads)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
     names = given.only.split(",") if given.only else list(tables)
-    for mode, dtype, name in itertools.product(given.modes.split(","), given.dtypes.split(","), names):
-        try:
-            row = measure(name, tables[name], dtype, mode, given.device, given.seconds)
-        except Exception as error:  # one workload that the peer cannot run must not hide the others
-            row = {"workload": name, "mode": mode, "dtype": dtype, "error": (str(error) or repr(error)).splitlines()[0][:300]}
-        print(json.dumps(row), flush=True)
+    todo = [key for key in itertools.product(given.modes.split(","), given.dtypes.split(","), names)
+            if f"{key[2]}/{key[1]}" not in given.leave_out.split(",")]
+    count = min(given.at_once, len(todo))
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1" if count > 1 else "16")
+    start = multiprocessing.get_context("spawn")
+    all_ready, turn = start.Barrier(count), start.Lock()
+    processes = [start.Process(target=share, args=(todo[i::count], tables, given.device, given.seconds, given.wait, all_ready, turn))
+                 for i in range(count)]
+    for process in processes:
+        process.start()
+    running = {process.sentinel: process for process in processes}
+    while running:
+        for ended in multiprocessing.connection.wait(running):
+            process = running.pop(ended)
+            process.join()
+            if process.exitcode:
+                all_ready.abort()  # the others are not to wait for it
+    return max(abs(process.exitcode) for process in processes)
 
 
 if __name__ == "__main__":

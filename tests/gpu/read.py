@@ -119,9 +119,8 @@ def kernels(result, most=12):
     for name, rows in result.get("kernels", {}).items():
         total = sum(row["us"] for row in rows)
         out.append(f"{name}: {sum(row['calls'] for row in rows)} kernels, {total * 1e-3:.2f} ms\n\n" + table(
-            ["kernel", "calls", "us", "share", "memory %", "multiprocessors %"],
-            [[row["kernel"], row["calls"], row["us"], f"{100 * row['us'] / total:.0f} %", row["memory"], row["multiprocessors"]]
-             for row in rows[:most]]))
+            ["kernel", "calls", "us", "share"],
+            [[row["kernel"], row["calls"], row["us"], f"{100 * row['us'] / total:.0f} %"] for row in rows[:most]]))
     return "\n\n".join(out)
 
 

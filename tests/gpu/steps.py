@@ -15,13 +15,15 @@ from runner import end_all_of, json_lines
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Seconds of each step, in their order: together the ten minutes that a GPU is lent for, less one to start and to send.
-LIMITS = {"doctor": 20, "ceilings": 20, "ops": 75, "tests": 60, "timings": 90, "determinism": 35, "study": 30, "kernels": 40,
-          "peer": 110, "sanitizers": 60}
+LIMITS = {"doctor": 20, "ceilings": 20, "ops": 75, "tests": 60, "determinism": 35, "sanitizers": 60, "peer": 110, "timings": 90,
+          "study": 30, "kernels": 40}
 AT_ONCE = 8
 # The files of tests in gpu-test, by Catch2's name for them.
 TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test", "decoding_test",
          "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test", "products_test", "attention_test",
          "sdpa_test"]
+# torch.compile with the whole step as one CUDA graph, from as many processes as make ready in a minute; GPT-2 in f32 once.
+PEER = ["--modes", "graphs", "--at-once", "12", "--leave-out", "gpt2-124m-50304/f32"]
 # Under compute-sanitizer: what synchronises threads or reads what others wrote.
 SANITIZED = ["softmax", "layer_norm", "sum", "attention", "embedding", "cross_entropy"]
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
@@ -29,7 +31,7 @@ TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 SWITCHES = [("our attention", ["gpt2-124m", "nanogpt", "eff-d64", "narrow-d16"], {"HEADROOM_CUDNN": "off"}),
             ("bias apart", ["gpt2-124m", "ngram", "eff-d64"], {"HEADROOM_EPILOGUES": "off",
                                                                "HEADROOM_CUDA_REFUSES": "epilogues"})]
-PROFILED = [("gpt2-124m", "bf16"), ("ntp-h32", "bf16"), ("eff-d64", "f32")]
+PROFILED = [("gpt2-124m", "bf16"), ("ntp-h32", "bf16"), ("mlm-h8", "bf16"), ("induction", "bf16"), ("narrow-d4", "bf16"), ("eff-d64", "f32")]
 # On the emulator: one op each of elements, rows and products, and a file of tests that takes seconds.
 EMULATED_OPS = ["gelu", "sum", "linear"]
 EMULATED_TESTS = ["storage_test", "scatter_test"]
@@ -42,8 +44,7 @@ class Shot:
         self.program, self.suite = run.program("headroom"), run.program("gpu-test")
         self.files = [HERE / "tiny.toml"] if emulated else workloads.FILES
         self.file_of = {name: path for path in self.files for name in workloads.read(path)}
-        self.warming = []
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(scratch / "inductor"))
+        self.peers, self.go = None, scratch / "go"
 
     def missing(self, name, *paths):
         """Whether one of these is not there; then the step is skipped, with why."""
@@ -68,21 +69,6 @@ class Shot:
         found = {str(path.resolve()) for folder in folders if folder for path in pathlib.Path(folder).glob("libcudart.so*")}
         run.result["machine"].update(gpu=gpu[2].strip() if gpu[0] == 0 else "none", doctor=text[:6000], cudart=sorted(found))
         run.note(**row)
-        if not self.emulated and gpu[0] == 0 and importlib.util.find_spec("torch"):
-            self.warm_peer()
-
-    def warm_peer(self):
-        """Fills torch.compile's cache on the processor's other cores, while the checks keep the GPU busy."""
-        parts = [list(self.file_of)[i::4] for i in range(4)]
-        command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", "0", "--modes", "graphs", "--only"]
-        self.warming = [subprocess.Popen([*map(str, command), ",".join(part)], stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.DEVNULL, start_new_session=True) for part in parts]
-
-    def end(self):
-        for process in self.warming:
-            if process.poll() is None:
-                end_all_of(process)
-        self.warming = []
 
     def ceilings(self, limit):
         if self.missing("ceilings", self.suite):
@@ -92,9 +78,22 @@ class Shot:
         self.run.result["ceilings"] = [line for line in json_lines(text) if "ceiling" in line]
         self.run.note(**row)
 
+    def start_peers(self):
+        """The peer's steps are made ready on the processor's other cores while the checks keep the GPU busy."""
+        command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", self.seconds, "--wait", self.go]
+        command += ["--device", "cpu", "--modes", "eager", "--dtypes", "f32"] if self.emulated else PEER
+        with open(self.run.logs / "peer.txt", "wb") as log, open(self.run.logs / "peer-errors.txt", "wb") as errors:
+            self.peers = subprocess.Popen([*map(str, command)], stdout=log, stderr=errors, start_new_session=True)
+
+    def end(self):
+        if self.peers and self.peers.poll() is None:
+            end_all_of(self.peers)
+
     def ops(self, limit):
         if self.missing("ops", self.suite):
             return
+        if importlib.util.find_spec("torch"):
+            self.start_peers()
         begin = time.monotonic()
         listed = self.run.call([self.suite, "--list-test-names-only", "[suite]"], 15, "list of ops")[2]
         found = [line.strip() for line in listed.splitlines() if line.strip().endswith(" on CUDA")]
@@ -125,7 +124,7 @@ class Shot:
         return "error" not in row
 
     def timings(self, limit):
-        self.end()  # the timings want the machine for themselves
+        self.end()  # a peer that is not done: the timings want the machine for themselves
         if self.missing("timings", self.program):
             return
         begin = time.monotonic()
@@ -203,17 +202,24 @@ class Shot:
     def peer(self, limit):
         if not importlib.util.find_spec("torch"):
             return self.run.note("peer", "skipped", 0, why="PyTorch is not installed")
-        command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", self.seconds]
-        if self.emulated:
-            command += ["--device", "cpu", "--modes", "eager", "--dtypes", "f32"]
-        row, text = self.run.part("peer", command, limit)
+        begin = time.monotonic()
+        if not self.peers:
+            self.start_peers()
+        self.go.touch()
+        try:
+            status = self.peers.wait(max(1, min(limit, self.run.left())))
+        except subprocess.TimeoutExpired:
+            self.end()
+            status = 124
+        text = (self.run.logs / "peer.txt").read_text(errors="replace")
         rows = json_lines(text)
         self.run.result["workloads"] += [{**line, "who": "PyTorch"} for line in rows]
-        if row.get("why") == "longer than its limit" and rows:  # those that matter most come first
-            row["status"] = "passed"
-        elif any("error" in line for line in rows):
-            row.update(status="failed", why="some workloads", output=text[:4000])
-        self.run.note(**row)
+        bad = [line for line in rows if "error" in line]
+        if rows and not bad and status in (0, 124):  # those that matter most come first
+            return self.run.note("peer", "passed", time.monotonic() - begin)
+        errors = (self.run.logs / "peer-errors.txt").read_text(errors="replace")
+        why = f"{len(bad)} of {len(rows)} workloads" if bad else "longer than its limit" if status == 124 else f"exit {status}"
+        self.run.note("peer", "failed", time.monotonic() - begin, why=why, output=(text + errors)[-4000:])
 
     def sanitizers(self, limit):
         tool = shutil.which("compute-sanitizer")

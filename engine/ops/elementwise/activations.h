@@ -109,14 +109,16 @@ struct Gelu {
   }
 
  private:
-  /// e^{-t²/2} = e^exponent · (1 - lost) at t = |x|, at most 15: beyond it nothing is left.
+  /// e^{-t²/2} = e^exponent · (1 - lost) at t = |x|, at most 15: beyond it nothing is left. A product whose lost
+  /// rounding is put back is written a·b + 0: nvcc would contract a bare one with the sum that uses it, and nothing
+  /// would be lost.
   template <class T>
   struct Tail {
     T t, exponent, lost;
     HEADROOM_HD explicit Tail(T x) {
       using std::abs;
       t = minimum(T(15.0f), abs(x));
-      exponent = T(-0.5f) * t * t;
+      exponent = fma(T(-0.5f) * t, t, T(0.0f));
       lost = -residual(T(-0.5f) * t, t, exponent);
     }
     HEADROOM_HD T corrected(T c) const { return fma(-lost, c, c); }
@@ -152,7 +154,7 @@ struct GeluTanh {
   }
 
  private:
-  /// e^{-|w|} = e^-w · (1 - lost) at t = |x|, at most 30: beyond it nothing is left.
+  /// e^{-|w|} = e^-w · (1 - lost) at t = |x|, at most 30: beyond it nothing is left. a·b + 0: as for Gelu.
   template <class T>
   struct Tail {
     T t, w, lost;
@@ -165,10 +167,11 @@ struct GeluTanh {
       constexpr double near_b = is_double ? exact_b : static_cast<double>(static_cast<float>(exact_b));
       const T a = T(near_a), a_rest = T(exact_a - near_a), b = T(near_b), b_rest = T(exact_b - near_b);
       t = minimum(T(30.0f), abs(x));
-      const T z = t * t, p = b * z, sum = a + p, part = sum - a;  // Knuth's sum: a + p = sum + its rounding, exactly
+      const T z = t * t, p = fma(b, z, T(0.0f));
+      const T sum = a + p, part = sum - a;  // Knuth's sum: a + p = sum + its rounding, exactly
       const T rest_p = residual(b, z, p) + (b * residual(t, t, z) + b_rest * z);
       const T rest = ((a - (sum - part)) + (p - part)) + rest_p + a_rest;
-      w = t * sum;
+      w = fma(t, sum, T(0.0f));
       lost = residual(t, sum, w) + t * rest;
     }
     HEADROOM_HD T corrected(T c) const { return fma(-lost, c, c); }

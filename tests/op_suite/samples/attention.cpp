@@ -168,6 +168,9 @@ OpSamples attention_samples() {
       sample("no queries", {.queries = 0}),
       sample("no keys", {.keys = 0}),
   };
+  // Over a single key the gradients of q and k are differences of two equal numbers, which a GPU rounds apart.
+  for (Sample& of : out.samples)
+    if (of.label == "size-1") of.tolerances.gradient.least = of.tolerances.twin.least = 1;
   for (Sample& windowed : window_samples()) out.samples.push_back(std::move(windowed));
   for (Sample& decoding : decoding_samples()) out.samples.push_back(std::move(decoding));
   for (const auto& [qk_dim, v_dim] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
