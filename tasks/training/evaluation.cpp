@@ -49,8 +49,8 @@ Evaluation evaluate(const models::Transformer& model, const Task& task, const Ba
   for (int64_t begin = 0; begin < count; begin += batch) {
     const int64_t end = std::min(count, begin + batch);
     const Batch part = set.slice(begin, end);  // (≤ batch, T, ·)
-    const Tensor there = model.forward(part.input, {.key_mask = part.key_mask}).value();
-    const Tensor output = there.to(engine::cpu).to(engine::statistic_dtype(there.dtype()));
+    Tensor output = model.forward(part.input, {.key_mask = part.key_mask}).value();
+    if (!meter->adds_on_device()) output = output.to(engine::cpu).to(engine::statistic_dtype(output.dtype()));
     for (int64_t at = begin, next = 0; at < end; at = next) {
       const int64_t part_end = ends[sums_at_ends.size()];
       next = std::min(end, part_end);

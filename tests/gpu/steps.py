@@ -19,9 +19,9 @@ LIMITS = {"doctor": 20, "ceilings": 20, "ops": 75, "tests": 60, "timings": 90, "
           "peer": 110, "sanitizers": 60}
 AT_ONCE = 8
 # The files of tests in gpu-test, by Catch2's name for them.
-TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test", "decoding_test",
-         "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test", "products_test", "attention_test",
-         "sdpa_test"]
+TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test",
+         "class_scores_test", "decoding_test", "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test",
+         "products_test", "attention_test", "sdpa_test"]
 # Under compute-sanitizer: what synchronises threads or reads what others wrote.
 SANITIZED = ["softmax", "layer_norm", "sum", "attention", "embedding", "cross_entropy"]
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
