@@ -1,34 +1,26 @@
 #include "tasks/class_meter.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/error.h"
-#include "engine/parallel.h"
+#include "engine/scoring/class_scores.h"
 
 namespace headroom::tasks {
 
-std::vector<ClassScore> score_classes(const Tensor& logits_in, const Tensor& targets_in) {
-  require(logits_in.numel() == targets_in.numel() * logits_in.dim(-1), "class meter: logits {} do not fit targets {}",
-          logits_in.shape().str(), targets_in.shape().str());
-  const Tensor logits = logits_in.contiguous(), targets = targets_in.contiguous();  // (…, V), (…)
-  const int64_t classes = logits.dim(-1);
-  const auto* x = logits.data<float>();
-  const auto* target = targets.data<int64_t>();
-  std::vector<ClassScore> scores(static_cast<size_t>(targets.numel()));
-  engine::parallel_ranges(targets.numel(), 64, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if (target[i] == ignore_index) continue;
-      require(target[i] >= 0 && target[i] < classes, "class meter: target {} is outside the {} classes", target[i],
-              classes);
-      const float* row = x + i * classes;
-      const float* largest = std::max_element(row, row + classes);
-      double sum = 0;
-      for (int64_t v = 0; v < classes; ++v) sum += std::exp(double{row[v]} - double{*largest});
-      scores[static_cast<size_t>(i)] = {std::log(sum) + double{*largest} - double{row[target[i]]}, true,
-                                        largest - row == target[i]};
-    }
-  });
+std::vector<ClassScore> score_classes(const Tensor& logits, const Tensor& targets) {
+  require(logits.numel() == targets.numel() * logits.dim(-1), "class meter: logits {} do not fit targets {}",
+          logits.shape().str(), targets.shape().str());
+  const std::vector<int64_t> target = targets.to_vector<int64_t>();
+  for (const int64_t t : target)
+    require(t == ignore_index || (t >= 0 && t < logits.dim(-1)), "class meter: target {} is outside the {} classes", t,
+            logits.dim(-1));
+  const engine::ClassScores found =
+      engine::class_scores(logits, targets.reshape(logits.shape().without(-1)).to(logits.device()));
+  const std::vector<double> nats = found.nats.to_vector<double>();
+  const std::vector<uint8_t> is_likeliest = found.is_likeliest.to_vector<uint8_t>();
+  std::vector<ClassScore> scores(target.size());
+  for (size_t i = 0; i < target.size(); ++i)
+    if (target[i] != ignore_index) scores[i] = {nats[i], true, is_likeliest[i] != 0};
   return scores;
 }
 

@@ -12,11 +12,12 @@ struct ClassScore {
   bool is_scored = false, is_correct = false;
 };
 
-/// logits (…, V) f32, targets i64 (…) → one score a row, in f64. Rows of ignore_index are not scored. Throws Error
-/// when the shapes do not fit, or for a target outside the classes.
+/// logits (…, V) f32, f64 or bf16, targets i64 (…) → one score a row, in f64. Rows of ignore_index are not scored. The
+/// logits are scored on their device (engine/scoring/class_scores.h) and are not moved. Throws Error when the shapes do
+/// not fit, or for a target outside the classes.
 std::vector<ClassScore> score_classes(const Tensor& logits, const Tensor& targets);
 
-/// Cross-entropy (nats) and accuracy over every target that is not ignore_index: logits f32 (…, V), targets i64 (…).
+/// Cross-entropy (nats) and accuracy over every target that is not ignore_index: logits (…, V), targets i64 (…).
 /// A logit that is not finite makes the cross-entropy not finite: nothing is dropped.
 class ClassMeter : public Meter {
  public:
@@ -25,6 +26,7 @@ class ClassMeter : public Meter {
 
   /// Throws Error when the shapes do not fit, or for a target outside the classes.
   void add(const Tensor& output, const Batch& batch) override;
+  bool adds_on_device() const override { return true; }
   /// Nats, correct ones, how many.
   std::vector<double> sums() const override;
   Metrics metrics(const std::vector<double>& sums) const override;

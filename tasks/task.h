@@ -50,6 +50,9 @@ class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;
+  /// Whether add() takes an output as a model gives it, on its device and in its dtype. Else evaluate() moves it to the
+  /// CPU, halves as f32.
+  virtual bool adds_on_device() const { return false; }
   /// What was added up so far. The sums of two sets together are the sums of each, added, so that a part of a set can
   /// be left out by subtraction.
   virtual std::vector<double> sums() const = 0;
@@ -103,7 +106,7 @@ class Task : public Objective {
   virtual Batch evaluation(Split split, int64_t sequences) const = 0;
   virtual std::unique_ptr<Meter> meter() const = 0;
   /// Pairs (target, output) of single numbers at scored positions, in the order of the batch, at most a few hundred:
-  /// for a scatter plot. None where the output has no such reading.
+  /// for a scatter plot. None where the output has no such reading. The output is where the meter takes it.
   virtual std::vector<std::pair<double, double>> predictions(const Tensor& /*output*/, const Batch& /*batch*/) const {
     return {};
   }

@@ -73,9 +73,9 @@ ClassPredictions predict_classes(const models::Transformer& model, const std::ve
     std::vector<LabelledSentence> part;
     for (size_t i = begin; i < end; ++i) part.push_back(sentences[order[i]]);
     const Batch batch = batch_of(part);
-    const Tensor there = model.forward(batch.input, {.key_mask = batch.key_mask}).value();
-    const Tensor logits = there.to(engine::DType::f32).to(engine::cpu);  // (B, classes)
-    const Tensor likeliest = engine::argmax(logits, {-1});               // (B)
+    const Tensor logits =
+        model.forward(batch.input, {.key_mask = batch.key_mask}).value().to(engine::DType::f32);  // (B, classes)
+    const Tensor likeliest = engine::argmax(logits, {-1});                                        // (B)
     const std::vector<ClassScore> scores = score_classes(logits, batch.target);
     const std::vector<int64_t> predicted = likeliest.to_vector<int64_t>();
     for (size_t i = begin; i < end; ++i) {

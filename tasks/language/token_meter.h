@@ -22,6 +22,7 @@ class TokenMeter : public Meter {
  public:
   explicit TokenMeter(TokenMeterConfig config) : config_(std::move(config)) {}
   void add(const Tensor& output, const Batch& batch) override;
+  bool adds_on_device() const override { return true; }
   /// Nats, targets, correct ones and characters: of all, then of the responses.
   std::vector<double> sums() const override;
   Metrics metrics(const std::vector<double>& sums) const override;

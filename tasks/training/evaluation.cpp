@@ -39,7 +39,8 @@ std::map<std::string, std::vector<double>> pseudo_values(const Meter& meter,
 
 }  // namespace
 
-Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch) {
+Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch,
+                    const std::function<bool()>& goes_on) {
   const autograd::NoGrad no_grad;
   const std::unique_ptr<Meter> meter = task.meter();
   Evaluation evaluation;
@@ -47,10 +48,11 @@ Evaluation evaluate(const models::Transformer& model, const Task& task, const Ba
   const std::vector<int64_t> ends = ends_of_parts(count);
   std::vector<std::vector<double>> sums_at_ends;
   for (int64_t begin = 0; begin < count; begin += batch) {
+    if (goes_on && !goes_on()) return {};
     const int64_t end = std::min(count, begin + batch);
     const Batch part = set.slice(begin, end);  // (≤ batch, T, ·)
-    const Tensor there = model.forward(part.input, {.key_mask = part.key_mask}).value();
-    const Tensor output = there.to(engine::cpu).to(engine::statistic_dtype(there.dtype()));
+    Tensor output = model.forward(part.input, {.key_mask = part.key_mask}).value();
+    if (!meter->adds_on_device()) output = output.to(engine::cpu).to(engine::statistic_dtype(output.dtype()));
     for (int64_t at = begin, next = 0; at < end; at = next) {
       const int64_t part_end = ends[sums_at_ends.size()];
       next = std::min(end, part_end);

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,7 +24,9 @@ struct Evaluation {
 };
 
 /// A model on a fixed set, without dropout and without touching any random stream; in parts of `batch` sequences, so
-/// that no more memory is needed than in training. Each sequence goes through the model once.
-Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch);
+/// that no more memory is needed than in training. Each sequence goes through the model once. `goes_on`, where there is
+/// one, is asked before each part; once it says no, the result is empty.
+Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch,
+                    const std::function<bool()>& goes_on = {});
 
 }  // namespace headroom::tasks

@@ -101,6 +101,31 @@ TEST_CASE("so is one under Muon, whose numbers are its own") {
   check_same(train(config, {}, files), whole);
 }
 
+TEST_CASE("a trial that is stopped between the batches of an evaluation does it again, to the same bits") {
+  const TemporaryFolder folder;
+  for (const std::string judged : {"best", "last"}) {
+    const TrialConfig config = stateful_trial({"train.eval_sequences=16", fmt::format("train.judged=\"{}\"", judged)});
+    const Trained whole = train(config);
+    REQUIRE(whole.status == TrialStatus::finished);
+    TrialFiles files{folder.path() / judged, [](const std::string& line) { FAIL(line); }};
+    int64_t step = 0;
+    for (const int may : {0, 2, 5, 11, 17, 0, 7, 10}) {  // of 4 batches for each set
+      CAPTURE(judged, may);
+      int asked = 0;
+      files.goes_on = [&] { return asked++ < may; };
+      const Trained part = train(config, {}, files);
+      CHECK(part.status == TrialStatus::stopped);
+      CHECK(asked == may + 1);
+      CHECK(part.steps % 4 == 0);
+      CHECK(part.steps >= step);
+      step = part.steps;
+    }
+    if (judged == "last") CHECK(step == 40);  // within the test set
+    files.goes_on = {};
+    check_same(train(config, {}, files), whole);
+  }
+}
+
 TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
   const TrialConfig config = stateful_trial();
   const Trained whole = train(config);

@@ -19,9 +19,9 @@ LIMITS = {"doctor": 20, "ceilings": 20, "ops": 75, "tests": 60, "determinism": 3
           "study": 30, "kernels": 40}
 AT_ONCE = 8
 # The files of tests in gpu-test, by Catch2's name for them.
-TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test", "decoding_test",
-         "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test", "products_test", "attention_test",
-         "sdpa_test"]
+TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test",
+         "class_scores_test", "decoding_test", "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test",
+         "products_test", "attention_test", "sdpa_test"]
 # torch.compile with the whole step as one CUDA graph, from as many processes as make ready in a minute; GPT-2 in f32 once.
 PEER = ["--modes", "graphs", "--at-once", "12", "--leave-out", "gpt2-124m-50304/f32"]
 # Under compute-sanitizer: what synchronises threads or reads what others wrote.

@@ -135,8 +135,8 @@ class Trial {
   }
 
   TrialRecord run() {
+    bool has_ended = (is_unjudged() && !judge()) || at_.record.steps >= train_.steps || is_stale(at_.stale);
     show_curve();
-    bool has_ended = at_.record.steps >= train_.steps || is_stale();
     while (!has_ended) {
       if (!goes_on()) {
         at_.record.status = TrialStatus::stopped;
@@ -252,14 +252,14 @@ class Trial {
     const bool is_last = step == train_.steps;
     const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
     const bool is_logged = is_last || step % log_every == 0;
-    const bool is_due = is_last || (train_.eval_every > 0 && step % train_.eval_every == 0);
+    const bool is_due = is_judged_at(step);
     if ((is_logged || is_due) && trainer.state().step != step) trainer.read_state();
     const engine::StepState& update = trainer.state();
     if (update.step == step && !check(update)) return false;
     at_.record.steps = step;
     if (is_logged) at_.record.history.push_back({step, "train", "loss", update.loss});
-    if (is_due && !judge(is_last)) return false;
-    return !is_last && !is_stale();
+    if (is_due && !judge()) return false;
+    return !is_last && !is_stale(at_.stale);
   }
 
   /// Notes how the latest step went. False, and the trial has failed, when it changed nothing; also when an earlier one
@@ -273,7 +273,19 @@ class Trial {
     return update.updates == update.step || fail_with("loss or gradient was not finite");
   }
 
-  bool is_stale() const { return train_.patience > 0 && at_.stale >= train_.patience; }
+  bool is_stale(int64_t stale) const { return train_.patience > 0 && stale >= train_.patience; }
+
+  bool is_judged_at(int64_t step) const {
+    return step == train_.steps || (train_.eval_every > 0 && step > 0 && step % train_.eval_every == 0);
+  }
+
+  /// Whether a process was stopped while it measured the present weights.
+  bool is_unjudged() const {
+    const std::vector<HistoryPoint>& history = at_.record.history;
+    return is_judged_at(at_.record.steps) && std::none_of(history.begin(), history.end(), [&](const HistoryPoint& p) {
+             return p.step == at_.record.steps && p.split == "validation";
+           });
+  }
 
   bool fail_with(const char* what) {
     at_.record.status = TrialStatus::failed;
@@ -282,21 +294,39 @@ class Trial {
     return false;
   }
 
-  /// Measures the present weights. False when their error is not finite.
-  bool judge(bool is_last) {
-    const tasks::Metrics validation = evaluate(training_->model, task_, validation_, train_.batch).metrics;
-    for (const auto& [metric, value] : validation)
-      at_.record.history.push_back({at_.record.steps, "validation", metric, value});
+  /// Empty when the trial is to stop meanwhile.
+  tasks::Evaluation evaluated(const tasks::Batch& set) const {
+    return evaluate(training_->model, task_, set, train_.batch, files_.ranks ? nullptr : files_.goes_on);
+  }
+
+  /// Ends the trial's process here.
+  bool stop() {
+    save();
+    at_.record.status = TrialStatus::stopped;
+    return false;
+  }
+
+  /// Measures the present weights. False when their error is not finite, and when the trial is to stop meanwhile: then
+  /// nothing is changed, so that they can be measured again.
+  bool judge() {
+    const tasks::Metrics validation = evaluated(validation_).metrics;
+    if (validation.empty()) return stop();
     const double value = validation.at(task_.criterion());
     const double error = tasks::larger_is_better(task_.criterion()) ? 1 - value : value;
+    const bool is_best = error < at_.best;
+    const int64_t stale = is_best ? 0 : at_.stale + 1;
+    const bool ends_here = at_.record.steps == train_.steps || is_stale(stale);
+    const bool is_tested = std::isfinite(error) && (train_.judged == Judged::best ? is_best : ends_here);
+    tasks::Evaluation test;
+    if (is_tested) test = evaluated(test_);
+    if (is_tested && test.metrics.empty()) return stop();
+    for (const auto& [metric, number] : validation)
+      at_.record.history.push_back({at_.record.steps, "validation", metric, number});
     if (!std::isfinite(error)) return fail_with("validation error is not finite");
     training_->trainer.observe(error);
-    const bool is_best = error < at_.best;
     at_.best = std::min(at_.best, error);
-    at_.stale = is_best ? 0 : at_.stale + 1;
-    const bool ends_here = is_last || is_stale();
-    if (train_.judged == Judged::best ? !is_best : !ends_here) return true;
-    tasks::Evaluation test = evaluate(training_->model, task_, test_, train_.batch);
+    at_.stale = stale;
+    if (!is_tested) return true;
     at_.record.validation = validation;
     at_.record.test = std::move(test.metrics);
     at_.record.test_parts = std::move(test.parts);

@@ -28,6 +28,9 @@ struct TrialFiles {
   /// Has its argument write a checkpoint to the path that it calls it with, and puts that file in place. False: the
   /// trial is another process's now, and ends as stopped. Without it a checkpoint is written in place.
   std::function<bool(const std::function<void(const std::filesystem::path&)>& write)> keep{};
+  /// Asked between the batches of an evaluation: false stops the trial, which does the evaluation again when it goes
+  /// on. Not asked where several train it.
+  std::function<bool()> goes_on{};
   /// Those that train the trial together, all calling run_trial() with the same config. The first has hooks and files,
   /// and says to the others where to begin and when to stop; they have none.
   tasks::Ranks* ranks = nullptr;

@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "tasks/language/next_token.h"
+#include "tasks/language/token_meter.h"
 #include "tasks/training/evaluation.h"
 #include "tests/tasks/training/fixture.h"
 
@@ -148,6 +150,70 @@ TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
   for (size_t step = 0; step < here.losses.size(); ++step)
     CHECK(there.losses[step] == Approx(here.losses[step]).epsilon(1e-5));
   CHECK(there.error == Approx(here.error).epsilon(1e-4));
+}
+
+TEST_CASE("tokens are scored where the logits are, to f64 rounding of the CPU's scores") {
+  if (lacks_cuda()) return;
+  const Batch batch{{},
+                    Tensor::from<int64_t>({2, 3}, {0, ignore_index, 66, 1, 2, ignore_index}),
+                    {},
+                    Tensor::from<float>({2, 3}, {1, 1, 0, 0, 1, 1}).to(engine::DType::boolean)};
+  const TokenMeterConfig config{.characters = std::vector<int32_t>(67, 3), .by_response = true};
+  for (const engine::DType dtype : {engine::DType::f32, engine::DType::bf16}) {
+    const Tensor wide = engine::random_normal({2, 3, 68}, 0, 2, {1, 0, 0}, engine::DType::f32).to(dtype);
+    const Tensor logits = wide.slice(2, 0, 67), there = wide.to(cuda).slice(2, 0, 67);  // rows with gaps
+    TokenMeter on_cpu(config), on_device(config);
+    on_cpu.add(logits, batch);
+    on_device.add(there, batch);
+    const std::vector<double> want = on_cpu.sums(), got = on_device.sums();
+    for (size_t i = 0; i < want.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(1e-13));
+    Batch wrong = batch;
+    wrong.target = Tensor::from<int64_t>({2, 3}, {0, 0, 67, 0, 0, 0});
+    CHECK_THROWS_WITH(on_device.add(there, wrong), "class meter: target 67 is outside the 67 classes");
+  }
+}
+
+TEST_CASE("an evaluation gives a meter of classes the logits of the device, another one f32 on the CPU") {
+  if (lacks_cuda()) return;
+  CorpusConfig corpus;
+  corpus.markov = {.symbols = 67, .order = 1, .tokens = 4000};
+  const NextToken task({corpus, 8}, {});
+  models::TransformerConfig shape = small_model(0);
+  shape.input_dim = 0, shape.vocab = shape.output_dim = 67;
+  shape.causal = true;
+  const Batch set = task.evaluation(Split::test, 40);
+  const auto found = [&](engine::Device device) {
+    return evaluate(Training(small_settings(device), task, shape).model, task, set, 7);
+  };
+  const Evaluation here = found(engine::cpu), there = found(cuda);
+  for (const auto& [metric, value] : here.metrics) CHECK(there.metrics.at(metric) == Approx(value).epsilon(1e-5));
+  CHECK(there.parts.size() == here.parts.size());
+
+  /// Notes where its outputs are.
+  struct Place : Meter {
+    explicit Place(bool takes_any) : takes_any(takes_any) {}
+    void add(const Tensor& output, const Batch& batch) override {
+      CHECK(output.device() == (takes_any ? cuda : engine::cpu));
+      CHECK(output.dtype() == (takes_any ? engine::DType::bf16 : engine::DType::f32));
+      count += static_cast<double>(batch.target.dim(0));
+    }
+    bool adds_on_device() const override { return takes_any; }
+    std::vector<double> sums() const override { return {count}; }
+    Metrics metrics(const std::vector<double>& sums) const override { return {{"count", sums[0]}}; }
+    bool takes_any;
+    double count = 0;
+  };
+  struct Placed : NextToken {
+    Placed(const NextTokenConfig& config, bool takes_any) : NextToken(config, {}), takes_any(takes_any) {}
+    std::unique_ptr<Meter> meter() const override { return std::make_unique<Place>(takes_any); }
+    bool takes_any;
+  };
+  const engine::PrecisionScope scope(engine::Precision::bf16);
+  TrainerConfig settings = small_settings(cuda);
+  settings.bf16_weights = true;
+  const Training training(settings, task, shape);
+  for (const bool takes_any : {false, true})
+    CHECK(evaluate(training.model, Placed({corpus, 8}, takes_any), set, 7).metrics.at("count") == 40);
 }
 
 TEST_CASE("a training goes on from its checkpoint to the same bits, recorded or not") {
