@@ -4,11 +4,19 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/allocator.h"
 #include "engine/device.h"
 
 namespace headroom::engine {
+
+/// Bytes [begin, end) of a storage, and of each `period` after the first (0: there is one alone), that belong to the
+/// matrix whose rows end there and that no view of it shows: room up to the extents that a GPU's products want.
+struct Padding {
+  int64_t begin, end, period;
+  bool is_zero;  ///< nothing but zeros is ever there once its maker is done; else anything may be
+};
 
 /// The memory of the tensors that view it: a block of a pool, or memory of someone else, which is only read. `version`
 /// counts in-place writes: the tape compares it to refuse a backward pass through a value that was changed after it was
@@ -33,6 +41,9 @@ class Storage {
     if (block_) block_->used_on(stream);
   }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  /// What is declared by the one who made the storage, before others see it.
+  const std::vector<Padding>& paddings() const { return paddings_; }
+  void declare(const Padding& padding) { paddings_.push_back(padding); }
 
  private:
   Device device_;
@@ -40,6 +51,7 @@ class Storage {
   std::shared_ptr<const void> owner_;
   void* address_;
   std::atomic<uint32_t> version_{0};
+  std::vector<Padding> paddings_;
 };
 
 }  // namespace headroom::engine

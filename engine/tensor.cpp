@@ -151,6 +151,35 @@ void* Tensor::writable(void* address) const {
   return address;
 }
 
+void Tensor::declare_padding(int64_t begin, int64_t end, int64_t period, bool is_zero) const {
+  require_defined("declare_padding");
+  const int64_t size = size_of(dtype_);
+  storage_->declare({begin * size, end * size, period * size, is_zero});
+}
+
+Tensor Tensor::with_padding(int64_t rows, int64_t columns, bool needs_zero) const {
+  require(rank() == 2 && rows >= dim(0) && columns >= dim(1), "with_padding: {} to ({}, {})", str(), rows, columns);
+  if (rows == dim(0) && columns == dim(1)) return *this;
+  const bool has_more_rows = rows > dim(0), has_more_columns = columns > dim(1);
+  if (numel() == 0 || strides_[1] != 1 || (has_more_rows && (has_more_columns || strides_[0] != dim(1))))
+    return Tensor();
+  const int64_t size = size_of(dtype_), pitch = strides_[0] * size;
+  const int64_t begin = (offset_ + (has_more_rows ? numel() : dim(1))) * size;
+  const int64_t bytes = (has_more_rows ? (rows - dim(0)) * columns : columns - dim(1)) * size;
+  for (const Padding& padding : storage_->paddings()) {
+    if (needs_zero && !padding.is_zero) continue;
+    if (padding.period != (has_more_rows ? 0 : pitch)) continue;
+    // Rows of which each is its own period end in the same place of it as the first.
+    const int64_t from = has_more_rows ? begin : (begin - 1) % pitch + 1;
+    if (from < padding.begin || from + bytes > padding.end) continue;
+    Tensor view = *this;
+    view.shape_ = {rows, columns};
+    view.strides_ = {has_more_rows ? columns : strides_[0], 1};
+    return view;
+  }
+  return Tensor();
+}
+
 Tensor Tensor::reshape(Shape shape) const {
   require_defined("reshape");
   int inferred = -1;

@@ -70,6 +70,14 @@ class Tensor {
   /// do so by themselves.
   void use_on_stream() const;
 
+  /// Says that elements [begin, end) of the storage, and the same of each `period` (0: these alone), are padding: see
+  /// Padding. For the one who has just made the storage.
+  void declare_padding(int64_t begin, int64_t end, int64_t period, bool is_zero) const;
+  /// A matrix (R, C), rows of stride 1, with the padding behind its rows, or behind its last row, that makes it (rows,
+  /// columns): a view, itself where it is as large. Undefined where no such padding was declared, or where `needs_zero`
+  /// and it may hold something else.
+  Tensor with_padding(int64_t rows, int64_t columns, bool needs_zero) const;
+
   /// One axis may be -1: inferred. A copy only where no view can do it.
   Tensor reshape(Shape shape) const;
   /// From each row along the last axis to the next, where all are in one piece each and equally far apart; else 0.

@@ -14,6 +14,14 @@ namespace {
 /// order, and so the bits, of parameters without gaps.
 int64_t alignment_on(engine::Device device) { return device.is_cpu() ? 1 : 64; }
 
+/// The elements that a parameter's place has. Products in bf16 want extents that are multiples of 8, so that copies
+/// have room for as many rows; gaps of nothing but zeros are declared as padding.
+int64_t room_for(const Shape& shape, bool is_padded) {
+  const int64_t n = shape.numel();
+  if (!is_padded || shape.rank() == 0 || n == 0) return n;
+  return (shape[0] + 7) / 8 * 8 * (n / shape[0]);
+}
+
 /// Throws Error, with the name, for a leaf that cannot be in the arena.
 void check_parameters(const std::vector<Parameter>& parameters, bool has_copies) {
   require(!parameters.empty(), "parameter arena: no parameters");
@@ -43,17 +51,26 @@ ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOpt
   const engine::Device device = options.device.value_or(first.device());
   std::stable_partition(parameters_.begin(), parameters_.end(), [](const Parameter& e) { return e.decays; });
   const int64_t alignment = alignment_on(device);
+  const bool is_padded = options.has_copies && !device.is_cpu();
   int64_t end = 0;
   for (const Parameter& parameter : parameters_) {
-    const int64_t n = parameter.var.value().numel(), begin = (end + alignment - 1) / alignment * alignment;
+    const Shape& shape = parameter.var.shape();
+    const int64_t n = shape.numel(), begin = (end + alignment - 1) / alignment * alignment;
     offsets_.push_back(begin);
-    end = begin + n;
+    end = begin + room_for(shape, is_padded);
     size_ += n;
-    if (parameter.decays) decayed_ = end, decayed_size_ = size_;
+    if (parameter.decays) decayed_ = begin + n, decayed_size_ = size_;
   }
   values_ = size_ == end ? Tensor::empty({end}, dtype, device) : Tensor::zeros({end}, dtype, device);  // (N)
   gradients_ = Tensor::zeros({end}, dtype, device);                                                    // (N)
   if (options.has_copies) copies_ = Tensor::empty({end}, engine::DType::bf16, device);                 // (N)
+  for (size_t i = 0; is_padded && i < parameters_.size(); ++i) {
+    const int64_t begin = offsets_[i] + parameters_[i].var.shape().numel();
+    const int64_t next = i + 1 < parameters_.size() ? offsets_[i + 1] : end;
+    if (begin == next) continue;
+    copies_.declare_padding(begin, next, 0, true);
+    gradients_.declare_padding(begin, next, 0, true);
+  }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Var& var = parameters_[i].var;
     const Shape shape = var.shape();

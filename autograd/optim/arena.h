@@ -17,9 +17,10 @@ struct ArenaOptions {
 /// All parameters of a model in one flat buffer, their gradients in another: one fused update, one norm. Building it
 /// moves every value in and binds the leaves to views; decayed parameters come first, so that a decay group is one
 /// range. On the CPU one follows the other; elsewhere each begins at a multiple of 64 elements, as kernels and
-/// libraries have faster plans for aligned operands, and what lies between is zero and stays so. A cheap handle: copies
-/// are the same arena. Threads: building it, and what writes to its buffers (an optimizer, backward()), is for one
-/// thread at a time; several may read.
+/// libraries have faster plans for aligned operands, and what lies between is zero and stays so; with copies a matrix
+/// has room for a multiple of 8 rows, which products may take in (Tensor::with_padding()). A cheap handle: copies are
+/// the same arena. Threads: building it, and what writes to its buffers (an optimizer, backward()), is for one thread
+/// at a time; several may read.
 class ParameterArena {
  public:
   /// Throws Error, with the leaf's name, on an empty list, mixed dtypes, a leaf given twice or one that another arena

@@ -193,6 +193,29 @@ TEST_CASE("arena: on a GPU parameters begin at multiples of 64 elements, and sta
   }
 }
 
+TEST_CASE("arena: on a GPU a matrix of bf16 copies has room for a multiple of 8 rows, which stay zero") {
+  const engine::Device cuda{engine::Device::Kind::cuda, 0};
+  if (!engine::has_device(cuda.kind)) return testing::skip("no CUDA device");
+  const Var w(engine::random_normal({67, 3}, 0, 1, {1, 1, 0}), true),
+      b(engine::random_normal({5}, 0, 1, {2, 1, 0}), true);
+  const ParameterArena arena({{"w", w}, {"b", b}}, {.device = cuda, .has_copies = true});
+  CHECK(arena.values().numel() == 256 + 8);  // w has 72 rows, and b begins at a multiple of 64
+  CHECK(arena.size() == 67 * 3 + 5);
+  CHECK(arena.packed(arena.values()).numel() == arena.size());
+  CHECK(b.value().reshape({5, 1}).with_padding(8, 1, true).defined());
+  CHECK_FALSE(b.value().reshape({5, 1}).with_padding(9, 1, true).defined());
+  const auto optimizer = make_optimizer(config_of("adamw"), arena);
+  for (int i = 0; i < 3; ++i) {
+    arena.zero_grad();
+    (sum(w * w) + sum(exp(b))).backward();
+    optimizer->step(0.1, 1);
+  }
+  for (const Tensor& whole : {w.value().with_padding(72, 3, true), w.grad().with_padding(72, 3, true)}) {
+    REQUIRE(whole.defined());
+    CHECK(whole.slice(0, 67, 72).to_vector<float>() == std::vector<float>(15, 0.0f));
+  }
+}
+
 TEST_CASE("clipping: a large gradient is clipped, one that is not finite is an error and changes nothing") {
   Work problem(engine::DType::f32);
   const auto optimizer = make_optimizer({.kind = "sgd"}, problem.arena);

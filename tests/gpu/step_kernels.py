@@ -32,9 +32,16 @@ def stages_of_row(numbers):
 
 
 def padded(numbers, size):
-    """A readout's rows begin at multiples of 16 bytes: engine/ops/linear/linear.cpp."""
+    """A readout's rows begin at multiples of 16 bytes, and products take them with their gaps: engine/ops/linear/linear.cpp."""
     pack = 16 // size
     return numbers if numbers < 64 else -(-numbers // pack) * pack
+
+
+def are_worth_it(m, n, k, copied):
+    """Whether a product in bf16 takes copies, of so many bytes, with extents of whole packs: engine/cuda/padded_product.cu."""
+    narrow, work = min(m, n), m * n * k
+    return (narrow >= 8 and (k >= 512 or (k >= 64 and narrow >= 64)) and copied <= 256 << 20 and work >= 1 << 24 and
+            work // copied >= 64)
 
 
 class Step:
@@ -52,23 +59,37 @@ class Step:
         for _ in range(times):
             self.kernels.append(Kernel(name, numbers * self.size + other_bytes, **more))
 
-    def product(self, name, m, n, k, rows, more=0, result=None):
+    def product(self, name, m, n, k, rows, more=0, result=None, odd=()):
         """`rows`: lengths of the operands' rows; `more`: other numbers that it reads; `result`: bytes of each that it
-        writes."""
+        writes; `odd`: matrices, (numbers, bytes of each), that have no padding in place and whose rows are no whole packs."""
         size = (m * k + k * n + more) * self.size + m * n * (result or self.size)
         aligned = all(row * self.size % 16 == 0 for row in rows)
+        copies = [numbers * bytes_each for numbers, bytes_each in odd] if self.way == "bf16" else []
+        if copies and are_worth_it(m, n, k, sum(copies)):
+            for copied in copies:
+                self.add("padded copy", 0, 2 * copied)
+            aligned = True
         self.kernels.append(Kernel(name, size, (m, n, k), aligned))
 
+    def odd(self, *matrices):
+        """Those of (rows, width, bytes of each number) whose width is no multiple of 8."""
+        return [(rows * (width + 8 - width % 8), size) for rows, width, size in matrices if width % 8]
+
     def linear(self, name, rows, into, out, row=None):
-        """`row`: from one row of the result to the next, where that is not its width."""
-        self.product(name, rows, out, into, (into, row or out))
+        """`row`: from one row of the result to the next, where that is not its width. Weights have padding in place for
+        the number of their rows, and so have biases."""
+        self.product(name, rows, out, into, (into, row or out),
+                     odd=self.odd((rows, into, 2), (out, into, 2), (rows, 0 if row else out, 2)))
 
     def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=None):
         """The bias's gradient is part of the weight's product, which writes both into the arena, in f32; `adds`: dx is
         added to what other layers gave x."""
+        dy = (rows, 0 if row else out, 2)
         if needs_dx:
-            self.product(name + " dx", rows, into, out, (into, row or out), more=rows * into if adds else 0)
-        self.product(name + " dW", out, into, rows, (into, row or out), result=4)
+            self.product(name + " dx", rows, into, out, (into, row or out), more=rows * into if adds else 0,
+                         odd=self.odd(dy, (out, into, 2), (rows, into, 2), (rows, into if adds else 0, 2)))
+        self.product(name + " dW", out, into, rows, (into, row or out), result=4,
+                     odd=self.odd(dy, (rows, into, 2), (out, into, 4)))
 
     def is_joint(self):
         """Whether q, k and v are one product: where their biases, and so their weights, leave no gap in the arena, each of
@@ -233,9 +254,10 @@ class Step:
             stages = 1 if c["length"] <= 16 else stages_of_columns(c["length"], c["batch"] * self.width)
             self.add("mean over tokens", n)
             self.add("mean over tokens, joined", times=stages)
-        self.linear("head", rows, self.width, self.out, self.out_row)
+        row = self.out_row if self.out_row != self.out else None
+        self.linear("head", rows, self.width, self.out, row)
         self.loss()
-        self.linear_grads("head", rows, self.width, self.out, row=self.out_row)
+        self.linear_grads("head", rows, self.width, self.out, row=row)
         if classify:
             self.add("mean over tokens dx", n, times=2)
         self.norm_grads(False)

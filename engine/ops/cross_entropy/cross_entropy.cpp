@@ -114,7 +114,7 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mea
     fail("cross_entropy: logits {} need targets {}, not {}", logits.shape().str(), logits.shape().without(-1).str(),
          targets.shape().str());
   if (want_gradient)  // (…, V), in rows as the logits'
-    call.dlogits = has_padded_rows(logits) ? padded_rows(logits.shape(), logits.dtype(), logits.device())
+    call.dlogits = has_padded_rows(logits) ? padded_rows(logits.shape(), logits.dtype(), logits.device(), true)
                                            : Tensor::empty(logits.shape(), logits.dtype(), logits.device());
   cross_entropy_op.run(call);
   return {call.loss, call.dlogits};  // (), (…, V)

@@ -2,6 +2,7 @@
 
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/blas.h"
+#include "engine/cuda/padded_product.h"
 #include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/sum/sum.h"
 #include "engine/profile.h"
@@ -16,12 +17,15 @@ void run(LinearCall& c) {
   const BlasOperands operands{c.x.raw(), c.weight.raw(), y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
   BlasProduct product = blas_product(y.dtype(), rows, out, in, false, true, BlasEpilogue::bias);
   product.row_y = y.strides()[0];
-  if (in > 0 && c.bias.defined() && blas_supports(product, operands)) return blas_matmul(product, operands);
+  if (in > 0 && c.bias.defined()) {
+    if (padded_product(product, {c.x, c.weight, y, c.bias})) return;
+    if (blas_supports(product, operands)) return blas_matmul(product, operands);
+  }
   product.epilogue = BlasEpilogue::none;
-  if (in > 0) {
-    blas_matmul(product, operands);
-  } else {
+  if (in == 0) {
     fill_zero(y);
+  } else if (!padded_product(product, {c.x, c.weight, y})) {
+    blas_matmul(product, operands);
   }
   if (!c.bias.defined()) return;
   const OpSpan span("linear: bias apart");
@@ -37,6 +41,14 @@ bool takes(const LinearSumsCall& c) {
          (place.dtype() == c.dy.dtype() || place.dtype() == statistic_dtype(c.dy.dtype()));
 }
 
+/// A matrix with room for padded_product() behind its last row.
+Tensor with_room(int64_t rows, int64_t columns, DType dtype, Device device) {
+  const int64_t all = (rows + 7) / 8 * 8;
+  const Tensor whole = Tensor::empty({all, columns}, dtype, device);
+  if (all > rows) whole.declare_padding(rows * columns, all * columns, 0, false);
+  return whole.slice(0, 0, rows);
+}
+
 /// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where the library has no such product.
 void run_sums(LinearSumsCall& c) {
   if (!has_padded_rows(c.dy)) c.dy = c.dy.contiguous();
@@ -47,8 +59,8 @@ void run_sums(LinearSumsCall& c) {
   const bool is_product = rows > 0 && out > 0 && in > 0;
   if (!takes(c)) c.dweight = c.dbias = Tensor();
   const DType result = c.dweight.defined() ? c.dweight.dtype() : c.dbias.defined() ? c.dbias.dtype() : dtype;
-  if (!c.dweight.defined()) c.dweight = Tensor::empty({out, in}, result, device);  // (out, in)
-  if (!c.dbias.defined()) c.dbias = Tensor::empty({out}, result, device);          // (out)
+  if (!c.dweight.defined()) c.dweight = with_room(out, in, result, device);  // (out, in)
+  if (!c.dbias.defined()) c.dbias = Tensor::empty({out}, result, device);    // (out)
   for (const Tensor& made : {c.dweight, c.dbias}) made.use_on_stream();
   const BlasOperands operands{c.dy.raw(), c.x.raw(), c.dweight.mutable_raw(), nullptr, c.dbias.mutable_raw()};
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
@@ -62,7 +74,11 @@ void run_sums(LinearSumsCall& c) {
   }
   if (!c.need_weight) return;
   product.epilogue = BlasEpilogue::none;
-  is_product ? blas_matmul(product, operands) : fill_zero(c.dweight);
+  if (!is_product) {
+    fill_zero(c.dweight);
+  } else if (!padded_product(product, {c.dy, c.x, c.dweight})) {
+    blas_matmul(product, operands);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/cuda/blas.h"
+#include "engine/cuda/padded_product.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -91,6 +92,18 @@ void run(MatmulCall& c) {
   BlasOperands operands{left.x.raw(), right.x.raw(), c.y.mutable_raw()};
   const Tensor added = product.adds ? c.added.contiguous() : Tensor();
   if (product.adds) operands.added = added.raw();
+  if (left.x.rank() == 2 && right.x.rank() == 2) {
+    // Columns of stride 1 are the rows of the matrix as it is stored.
+    const auto stored = [](const Stack& side, bool transpose) {
+      return side.transposed == transpose ? side.x : side.x.transpose(0, 1);
+    };
+    const ProductTensors tensors{stored(left, c.transpose_a),
+                                 stored(right, c.transpose_b),
+                                 c.y.reshape({m, n}),
+                                 {},
+                                 product.adds ? added.reshape({m, n}) : Tensor()};
+    if (padded_product(product, tensors)) return;
+  }
   blas_matmul(product, operands);
 }
 

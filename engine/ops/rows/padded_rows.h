@@ -10,9 +10,13 @@ inline int64_t padded_width(int64_t width, DType dtype) {
   return (width + pack - 1) / pack * pack;
 }
 
-/// Rows along the last axis of `shape`, in a tensor of padded_width(): a view of it where that is wider.
-inline Tensor padded_rows(const Shape& shape, DType dtype, Device device) {
-  return Tensor::empty(shape.with(-1, padded_width(shape[-1], dtype)), dtype, device).slice(-1, 0, shape[-1]);
+/// Rows along the last axis of `shape`, in a tensor of padded_width(): a view of it where that is wider, with the gaps
+/// declared as padding; `gets_zeros`: whoever fills the rows writes zeros there, too.
+inline Tensor padded_rows(const Shape& shape, DType dtype, Device device, bool gets_zeros = false) {
+  const int64_t width = shape[-1], wide = padded_width(width, dtype);
+  const Tensor whole = Tensor::empty(shape.with(-1, wide), dtype, device);
+  if (wide > width) whole.declare_padding(width, wide, wide, gets_zeros);
+  return whole.slice(-1, 0, width);
 }
 
 /// Whether x is such rows with gaps between them.

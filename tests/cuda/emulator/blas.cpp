@@ -82,6 +82,12 @@ bool blas_supports(const BlasProduct& product, const BlasOperands& o) {
     bits |= reinterpret_cast<uintptr_t>(address);
   for (const int64_t row : {product.row_a, product.row_b}) bits |= static_cast<uintptr_t>(row * size_of(product.dtype));
   bits |= static_cast<uintptr_t>(product.row_y * size_of(product.result));
+  // In bf16 also the extents that lie along a row.
+  if (product.dtype == DType::bf16) {
+    bits |= static_cast<uintptr_t>(product.n * size_of(product.dtype));
+    if (product.transpose_a) bits |= static_cast<uintptr_t>(product.m * size_of(product.dtype));
+    if (!product.transpose_a || product.transpose_b) bits |= static_cast<uintptr_t>(product.k * size_of(product.dtype));
+  }
   return bits % 16 == 0 || !emulator::refuses("alignments");
 }
 

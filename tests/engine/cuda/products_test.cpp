@@ -25,6 +25,7 @@ using engine::BlockFormat;
 using engine::Device;
 using engine::DType;
 using engine::QuantizedMatrix;
+using engine::Shape;
 using engine::Tensor;
 using testing::error_of;
 
@@ -51,6 +52,36 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return x.shape() == y.shape() &&
          std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.numel() * engine::size_of(x.dtype()))) == 0;
 }
+
+/// Rows of the operation in a profile of what f queues.
+template <class F>
+int64_t count_of(const std::string& name, const F& f) {
+  const engine::Profile profile(cuda);
+  f();
+  const auto ops = profile.ops();
+  return std::count_if(ops.begin(), ops.end(), [&](const auto& op) { return op.name == name; });
+}
+
+/// A parameter as an arena holds it: room for a multiple of eight rows, of zeros, and behind that what is not its own.
+struct Room {
+  Tensor whole, matrix;
+
+  explicit Room(const Tensor& x) {
+    const int64_t wide = x.numel() / x.dim(0), rows = (x.dim(0) + 7) / 8 * 8;
+    std::vector<float> numbers = x.to_vector<float>();
+    numbers.resize(static_cast<size_t>(rows * wide), 0);
+    numbers.resize(static_cast<size_t>(rows * wide + 64), 7);
+    whole = Tensor::from({rows * wide + 64}, numbers).to(x.dtype()).to(cuda);
+    whole.declare_padding(x.numel(), rows * wide, 0, true);
+    matrix = whole.slice(0, 0, x.numel()).reshape(x.shape());
+  }
+  bool is_intact() const {
+    const std::vector<float> numbers = whole.to_vector<float>();
+    const auto padding = numbers.begin() + matrix.numel(), beyond = numbers.end() - 64;
+    return std::all_of(padding, beyond, [](float v) { return v == 0; }) &&
+           std::all_of(beyond, numbers.end(), [](float v) { return v == 7; });
+  }
+};
 
 }  // namespace
 
@@ -102,38 +133,102 @@ TEST_CASE("a layer's gradients are written to their places, those of bf16 unroun
 
 TEST_CASE("logits of an odd width are padded rows, which products take as aligned ones", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
-  const auto plain_products = [](const auto& run) {
-    const engine::Profile profile(cuda);
-    run();
-    const auto ops = profile.ops();
-    return std::count_if(ops.begin(), ops.end(),
-                         [](const auto& op) { return op.name == std::string("plain product"); });
-  };
-  // Set for layers-without-alignments: unaligned rows are then refused.
+  // Set for layers-without-alignments: unaligned rows are then refused, and in bf16 extents that are no multiples of 8.
   const char* const refused = std::getenv("HEADROOM_CUDA_REFUSES");
   const bool are_refused = refused && refused == std::string("alignments");
   for (const DType dtype : {DType::f32, DType::bf16}) {
     INFO(engine::name_of(dtype));
     const double bound = dtype == DType::f32 ? 1e-6 : 8e-3;
-    const Tensor x = random({2, 33, 24}, 1, dtype).to(cuda), w = random({67, 24}, 2, dtype).to(cuda),
-                 bias = random({67}, 3, dtype).to(cuda), added = random({2, 33, 24}, 5, dtype).to(cuda);
+    const Room of_w(random({67, 24}, 2, dtype)), of_bias(random({67}, 3, dtype)), of_dw(Tensor::zeros({67, 24})),
+        of_db(Tensor::zeros({67}));
+    const Tensor x = random({2, 36, 24}, 1, dtype).to(cuda), w = of_w.matrix.clone(), bias = of_bias.matrix.clone(),
+                 added = random({2, 36, 24}, 5, dtype).to(cuda);
     Tensor y, y_packed;
-    CHECK(plain_products([&] { y = engine::linear(x, w, bias, true); }) == 0);
-    CHECK(plain_products([&] { y_packed = engine::linear(x, w, bias); }) == (are_refused ? 1 : 0));
+    CHECK(count_of("plain product", [&] { y = engine::linear(x, of_w.matrix, of_bias.matrix, true); }) == 0);
+    CHECK(count_of("plain product", [&] { y_packed = engine::linear(x, w, bias); }) == (are_refused ? 1 : 0));
     CHECK(y.row_stride() == (dtype == DType::f32 ? 68 : 72));
     CHECK(distance(y, y_packed) < bound);
-    const Tensor dy = engine::padded_rows({2, 33, 67}, dtype, cuda), dy_packed = random({2, 33, 67}, 4, dtype).to(cuda);
+    const Tensor dy_packed = random({2, 36, 67}, 4, dtype).to(cuda),
+                 dy = engine::padded_rows({2, 36, 67}, dtype, cuda, true),
+                 gaps = dy.as_rows().with_padding(72, engine::padded_width(67, dtype), true);
+    engine::copy_inplace(gaps, Tensor::zeros(gaps.shape(), dtype, cuda));
     engine::copy_inplace(dy, dy_packed);
     engine::LinearGrad got, want;
-    CHECK(plain_products([&] { got = engine::linear_grad(dy, x, w, true, true, true, true, {}, added); }) == 0);
-    CHECK(plain_products([&] { want = engine::linear_grad(dy_packed, x, w, true, true, true, true, {}, added); }) ==
-          (are_refused ? 2 : 0));
+    const engine::LinearPlaces places{of_dw.matrix, of_db.matrix};
+    CHECK(count_of("plain product",
+                   [&] { got = engine::linear_grad(dy, x, of_w.matrix, true, true, true, true, places, added); }) == 0);
+    CHECK(count_of("plain product", [&] {
+            want = engine::linear_grad(dy_packed, x, w, true, true, true, true, {}, added);
+          }) == (are_refused ? 2 : 0));
+    CHECK(got.dweight.raw() == of_dw.matrix.raw());
     CHECK(distance(got.dx, want.dx) < bound);
     CHECK(distance(got.dweight, want.dweight) < bound);
     CHECK(distance(got.dbias, want.dbias) < bound);
+    for (const Room* room : {&of_w, &of_bias, &of_dw, &of_db}) CHECK(room->is_intact());
     CHECK(engine::linear(x.slice(1, 0, 1).slice(0, 0, 1), w, bias, true).is_contiguous());
     CHECK(engine::linear(x, w.slice(0, 0, 63), {}, true).is_contiguous());
   }
+}
+
+TEST_CASE("padding is what was declared, and nothing else", "[cuda]") {
+  const Tensor whole = Tensor::zeros({40});
+  whole.declare_padding(15, 20, 0, true);
+  whole.declare_padding(30, 32, 0, false);
+  const Tensor matrix = whole.slice(0, 0, 15).reshape({5, 3});
+  CHECK(matrix.with_padding(5, 3, true).raw() == matrix.raw());
+  CHECK(matrix.with_padding(6, 3, true).shape() == Shape{6, 3});
+  CHECK_FALSE(matrix.with_padding(7, 3, true).defined());                 // six elements
+  CHECK_FALSE(matrix.with_padding(5, 4, true).defined());                 // columns
+  CHECK_FALSE(matrix.slice(0, 0, 4).with_padding(5, 3, true).defined());  // ends before it
+  CHECK_FALSE(matrix.slice(1, 0, 2).with_padding(6, 2, true).defined());  // does not end where the rows do
+  CHECK_FALSE(matrix.transpose(0, 1).with_padding(3, 6, true).defined());
+  const Tensor other = whole.slice(0, 20, 30).reshape({5, 2});
+  CHECK(other.with_padding(6, 2, false).dim(0) == 6);
+  CHECK_FALSE(other.with_padding(6, 2, true).defined());  // anything may be there
+  const Tensor rows = Tensor::zeros({3, 8});
+  rows.declare_padding(6, 8, 8, true);
+  CHECK(rows.slice(1, 0, 6).with_padding(3, 8, true).shape() == Shape{3, 8});
+  CHECK(rows.slice(1, 2, 6).slice(0, 1, 3).with_padding(2, 6, true).raw() == rows.slice(1, 2, 6).slice(0, 1, 3).raw());
+  CHECK_FALSE(rows.slice(1, 0, 6).with_padding(3, 9, true).defined());
+  CHECK_FALSE(rows.slice(1, 0, 5).with_padding(3, 8, true).defined());
+  CHECK_FALSE(rows.slice(1, 0, 6).with_padding(4, 6, true).defined());
+}
+
+TEST_CASE("long products in bf16 take copies with extents of whole packs", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const auto near = [](const Tensor& got, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
+                       const Tensor& added) {
+    const auto exact = [](const Tensor& x) { return x.defined() ? x.to(engine::cpu).to(DType::f32) : Tensor(); };
+    return distance(got, engine::matmul(exact(a), exact(b), transpose_a, transpose_b, exact(added))) < 8e-3;
+  };
+  const auto made = [](int64_t rows, int64_t columns, uint64_t seed) {
+    return random({rows, columns}, seed, DType::bf16).to(cuda);
+  };
+  constexpr int64_t m = 401, n = 397, k = 1027;
+  const Tensor added = made(m, n, 9);
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true})
+      for (const bool adds : {false, true}) {
+        CAPTURE(transpose_a, transpose_b, adds);
+        const Tensor a = transpose_a ? made(k, m, 1) : made(m, k, 1), b = transpose_b ? made(n, k, 2) : made(k, n, 2);
+        const Tensor more = adds ? added : Tensor();
+        Tensor got;
+        CHECK(count_of("product: padded copy", [&] { got = engine::matmul(a, b, transpose_a, transpose_b, more); }) ==
+              (adds ? 4 : 3));
+        CHECK(near(got, a, b, transpose_a, transpose_b, more));
+        // The same matrices, stored the other way round.
+        const Tensor turned = engine::matmul(a.transpose(0, 1), b.transpose(0, 1), !transpose_a, !transpose_b, more);
+        CHECK(same_bits(turned, got));
+      }
+  const Tensor x = made(m, k, 1), w = made(n, k, 2), bias = random({n}, 3, DType::bf16).to(cuda);
+  CHECK(near(engine::linear(x, w, bias), x, w, false, true, bias.expand({m, n}).contiguous()));
+  const Tensor place = Tensor::full({261, k}, 7, DType::f32, cuda);
+  const Tensor tall = made(1 << 10, 261, 5), input = made(1 << 10, k, 6);
+  CHECK(count_of("product: padded copy", [&] {
+          engine::linear_grad(tall, input, w, false, true, false, false, {place, {}});
+        }) == 3);
+  CHECK(near(place, tall, input, true, false, {}));
+  CHECK(count_of("product: padded copy", [&] { engine::matmul(made(64, 133, 1), made(133, 65, 2)); }) == 0);  // short
 }
 
 TEST_CASE("a product adds what it is given", "[cuda]") {

@@ -38,6 +38,11 @@ const Classification& classes() {
   return task;
 }
 
+const Classification& many_classes() {
+  static const Classification task({.vocab = 67, .classes = 67, .length = 8});
+  return task;
+}
+
 /// Models that have every kind of layer between them.
 struct Example {
   const char* label;
@@ -65,6 +70,14 @@ std::vector<Example> examples() {
   next.groups = {{.heads = 4, .qk_dim = 4, .v_dim = 4, .kv_heads = 2}};
   next.checkpoint_blocks = true;
   all.push_back({"shared keys, checkpoints", next, &classes(), 0.04});
+  // 67 logits: on a GPU the readout, its gradient and those logits have padding.
+  next = small_model();
+  next.causal = true;
+  next.input_dim = 0, next.vocab = next.output_dim = 67;
+  next.pooling = models::Pooling::mean;
+  all.push_back({"an odd vocabulary", next, &many_classes()});
+  next.tied = true;
+  all.push_back({"an odd vocabulary, tied", next, &many_classes()});
   return all;
 }
 
