@@ -28,6 +28,18 @@ __device__ inline void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], uint3
 #endif
 }
 
+/// The same with half the terms. a (16, 8): registers hold rows g and g + 8, columns 2t and 2t + 1. b (8, 8): rows 2t
+/// and 2t + 1 of column g.
+__device__ inline void mma_m16n8k8(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+#ifdef HEADROOM_CUDA_EMULATED
+  emulator::mma_m16n8k16(d, {a0, a1, 0, 0}, b, 0);
+#else
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a0), "r"(a1), "r"(b));
+#endif
+}
+
 /// Four matrices (8, 8) from shared memory: lane l names row l % 8 of matrix l / 8, 16 bytes at a multiple of 16.
 /// Register m gets row g, columns 2t and 2t + 1 of matrix m; of its transpose when `transposed`. All 32 lanes call it.
 template <bool transposed>
@@ -49,15 +61,20 @@ __device__ inline void load_matrices(uint32_t (&m)[4], const bf16* row) {
 #endif
 }
 
-/// Starts to copy 16 bytes from global to shared memory, both at multiples of 16; zeros unless `is_there`. They may be
-/// read after wait_for_copies(), by other threads after a barrier as well.
+/// Starts to copy 16, 8 or 4 bytes from global to shared memory, both at multiples of that; zeros unless `is_there`.
+/// They may be read after wait_for_copies(), by other threads after a barrier as well.
+template <int bytes = 16>
 __device__ inline void copy_async(void* shared, const void* global, bool is_there) {
 #ifdef HEADROOM_CUDA_EMULATED
-  emulator::copy_async(shared, is_there ? global : nullptr, 16);
+  emulator::copy_async(shared, is_there ? global : nullptr, bytes);
 #else
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(is_there ? 16 : 0)
-               : "memory");
+  const int count = is_there ? bytes : 0;
+  if constexpr (bytes == 16)  // past the L1 cache, which the others cannot leave out
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(count) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(global), "n"(bytes), "r"(count)
+                 : "memory");
 #endif
 }
 /// Ends a batch of this thread's copies.

@@ -116,10 +116,8 @@ struct AttentionGradArguments {
   C* dslope_parts;  ///< (B, H, query tiles) or null
 
   /// lse of a row in units of log2 e; +inf, which makes every probability 0, where the query may attend nothing.
-  __device__ C top(int64_t row) const {
-    const C value = lse[row];
-    return value == -infinity<C> ? infinity<C> : value * log2_e<C>;
-  }
+  __device__ C top(int64_t row) const { return in_log2(lse[row]); }
+  __device__ C in_log2(C value) const { return value == -infinity<C> ? infinity<C> : value * log2_e<C>; }
 };
 
 /// One block's share: a tile of tokens of one head of one sequence. Tiles of a head follow one another, so that its

@@ -9,8 +9,12 @@
 //   result (16, W) += weights (16, N) · other rows (N, W)             weights stay in the registers of the scores
 //
 // because the layout of a product's result is that of the next one's left operand. For lane l let g = l / 4, t = l % 4:
-// it holds rows g and g + 8, columns 8x + 2t and 8x + 2t + 1 of each. Widths are padded to W = 16, 32, 64 or 128 by
-// zeros in shared memory; a row there is 16 bytes longer than W, so that eight rows lie in different banks.
+// it holds rows g and g + 8, columns 8x + 2t and 8x + 2t + 1 of each. Widths are padded to W = 8, 16, 32, 64 or 128 by
+// zeros in shared memory; a row there is 16 bytes longer than W unless W is 8, so that eight rows lie in different
+// banks.
+//
+// What decides the speed of narrow heads is how many instructions a score costs beyond its exponential: hence scores
+// are scaled where the maximum is subtracted, and rules are applied only to the tiles that they change.
 namespace headroom::engine::cuda {
 
 inline constexpr int matrix_warps = 4, matrix_threads = matrix_warps * warp_size, matrix_rows = 16 * matrix_warps;
@@ -18,30 +22,61 @@ inline constexpr int matrix_warps = 4, matrix_threads = matrix_warps * warp_size
 template <int W>
 inline constexpr int matrix_columns = W == 128 ? 32 : 64;
 
+/// Between rows in shared memory.
+template <int W>
+inline constexpr int matrix_step = W == 8 ? W : W + 8;
+
+/// What this thread copies of a head's rows, tile after tile: packs of 8, 4, 2 or 1 numbers, whichever all rows are
+/// aligned to, that lie below one another.
+template <int W>
+struct MatrixRows {
+  const bf16* from;
+  int64_t step;
+  int there;     ///< rows from the thread's first on of which its pack is copied
+  int pack, to;  ///< `to`: where in a tile
+
+  __device__ explicit MatrixRows(const Rows<bf16>& x) : step(x.step) {
+    const uint32_t numbers = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(x.first) / sizeof(bf16)) |
+                             static_cast<uint32_t>(x.step) | static_cast<uint32_t>(x.width);
+    pack = numbers % 8 == 0 ? 8 : numbers % 4 == 0 ? 4 : numbers % 2 == 0 ? 2 : 1;
+    const int packs = W / pack, row = static_cast<int>(threadIdx.x) / packs;
+    const int column = static_cast<int>(threadIdx.x) % packs * pack;
+    from = x.first + row * x.step + column;
+    there = column < x.width ? x.count - row : 0;
+    to = row * matrix_step<W> + column;
+  }
+  __device__ void skip(int rows) { from += rows * step, there -= rows; }
+};
+
 /// `rows` rows of W.
 template <int W, int rows>
 struct MatrixTile {
-  static constexpr int step = W + 8;
-  bf16 value[rows * step];
+  bf16 value[rows * matrix_step<W>];
+
+  __device__ const bf16* row(int r) const { return value + r * matrix_step<W>; }
 
   /// Starts to copy rows that the thread may read after wait_for_copies(), others after a barrier. All threads of the
   /// block call it.
-  __device__ void fill(const Rows<bf16>& x) {
-    if (x.packed) {  // a thread's packs lie below one another
-      constexpr int packs = W / 8, apart = matrix_threads / packs;
-      static_assert(matrix_threads % packs == 0 && rows % apart == 0);
-      const int r0 = static_cast<int>(threadIdx.x) / packs, c = static_cast<int>(threadIdx.x) % packs * 8;
-      const bf16* from = x.first + r0 * x.step + c;
-      bf16* to = value + r0 * step + c;
-      const int there = c < x.width ? x.count - r0 : 0;  // rows from r0 on of which this pack is copied
-#pragma unroll
-      for (int r = 0; r < rows; r += apart, from += apart * x.step, to += apart * step)
-        copy_async(to, r < there ? from : x.first, r < there);
-    } else {
-      for (int e = static_cast<int>(threadIdx.x); e < rows * W; e += matrix_threads) {
-        const int r = e / W, c = e % W;
-        value[r * step + c] = x.has(r, c) ? x.first[r * x.step + c] : bf16(0.0f);
-      }
+  __device__ void fill(const MatrixRows<W>& x) {
+    if (x.pack == 8) copy<8>(x);
+    else if (x.pack == 4) copy<4>(x);
+    else if (x.pack == 2) copy<2>(x);
+    else copy<1>(x);
+  }
+
+ private:
+  template <int pack>
+  __device__ void copy(const MatrixRows<W>& x) {
+    constexpr int packs = W / pack, apart = matrix_threads / packs;
+    [[maybe_unused]] constexpr int unrolled = pack == 8 ? rows : 1;
+    static_assert(matrix_threads % packs == 0 && (rows % apart == 0 || rows < apart));
+    if (apart > rows && static_cast<int>(threadIdx.x) >= rows * packs) return;
+#pragma unroll unrolled
+    for (int r = 0; r < rows; r += apart) {
+      bf16* const to = value + x.to + r * matrix_step<W>;
+      const bf16* const from = x.from + r * x.step;
+      if constexpr (pack > 1) copy_async<pack * sizeof(bf16)>(to, r < x.there ? from : x.from, r < x.there);
+      else *to = r < x.there ? *from : bf16(0.0f);
     }
   }
 };
@@ -53,60 +88,99 @@ struct MatrixPlace {
   int row = 16 * warp + lane / 4, column = lane % 4 * 2;
 };
 
-/// scores (16, N) = the warp's rows of `own` · otherᵀ.
-template <int W, int N>
-__device__ inline void matrix_product(const MatrixTile<W, matrix_rows>& own, const MatrixTile<W, N>& other,
-                                      float (&scores)[N / 8][4]) {
+/// scores (16, 8n) += the warp's rows of `own` · otherᵀ, `other` the first of 8n rows of a tile.
+template <int W, int n>
+__device__ inline void matrix_product(const MatrixTile<W, matrix_rows>& own, const bf16* other, float (&scores)[n][4]) {
   const MatrixPlace at;
-  constexpr int step = W + 8;
-  const bf16* const a_row = own.value + (16 * at.warp + at.lane % 16) * step + at.lane / 16 * 8;
-  const bf16* const b_row = other.value + (at.lane / 16 * 8 + at.lane % 8) * step + at.lane / 8 % 2 * 8;
+  constexpr int step = matrix_step<W>;
+  const bf16* const a_row = own.row(16 * at.warp + at.lane % 16);
+  uint32_t a[4], b[4];
+  if constexpr (W == 8) {
+    load_matrices<false>(a, a_row);  // the same two twice
 #pragma unroll
-  for (int x = 0; x < N / 8; ++x)
+    for (int x = 0; x < n; x += 4) {
+      load_matrices<false>(b, other + (8 * x + at.lane) * step);
 #pragma unroll
-    for (int e = 0; e < 4; ++e) scores[x][e] = 0;
+      for (int m = 0; m < 4; ++m) mma_m16n8k8(scores[x + m], a[0], a[1], b[m]);
+    }
+  } else {
+    const bf16* const b_row = other + (at.lane / 16 * 8 + at.lane % 8) * step + at.lane / 8 % 2 * 8;
 #pragma unroll
-  for (int d = 0; d < W; d += 16) {
-    uint32_t a[4];
-    load_matrices<false>(a, a_row + d);
+    for (int d = 0; d < W; d += 16) {
+      load_matrices<false>(a, a_row + at.lane / 16 * 8 + d);
 #pragma unroll
-    for (int n = 0; n < N; n += 16) {
-      uint32_t b[4];
-      load_matrices<false>(b, b_row + n * step + d);
-      mma_m16n8k16(scores[n / 8], a, b[0], b[1]);
-      mma_m16n8k16(scores[n / 8 + 1], a, b[2], b[3]);
+      for (int x = 0; x < n; x += 2) {
+        load_matrices<false>(b, b_row + 8 * x * step + d);
+        mma_m16n8k16(scores[x], a, b[0], b[1]);
+        mma_m16n8k16(scores[x + 1], a, b[2], b[3]);
+      }
     }
   }
 }
 
-/// result (16, W) += weights (16, N) · other, the weights rounded to bf16.
-template <int W, int N>
-__device__ inline void matrix_accumulate(const float (&weights)[N / 8][4], const MatrixTile<W, N>& other,
-                                         float (&result)[W / 8][4]) {
+/// Sixteen columns of weights as a left operand, rounded to bf16.
+__device__ inline void matrix_pack(const float (&left)[4], const float (&right)[4], uint32_t (&a)[4]) {
+  a[0] = pack_bf16(left[0], left[1]), a[1] = pack_bf16(left[2], left[3]);
+  a[2] = pack_bf16(right[0], right[1]), a[3] = pack_bf16(right[2], right[3]);
+}
+
+/// result (16, W) += weights (16, 8n) · other, the weights rounded to bf16, `other` the first of 8n rows of a tile.
+template <int W, int n>
+__device__ inline void matrix_accumulate(const float (&weights)[n][4], const bf16* other, float (&result)[W / 8][4]) {
   const MatrixPlace at;
-  constexpr int step = W + 8;
-  const bf16* const b_row = other.value + at.lane % 16 * step + at.lane / 16 * 8;
+  constexpr int step = matrix_step<W>;
+  uint32_t a[4], b[4];
+  if constexpr (W == 8) {
 #pragma unroll
-  for (int n = 0; n < N; n += 16) {
-    const float(&left)[4] = weights[n / 8], (&right)[4] = weights[n / 8 + 1];
-    const uint32_t a[4] = {pack_bf16(left[0], left[1]), pack_bf16(left[2], left[3]), pack_bf16(right[0], right[1]),
-                           pack_bf16(right[2], right[3])};
+    for (int x = 0; x < n; x += 4) {
+      load_matrices<true>(b, other + (8 * x + at.lane) * step);
+      matrix_pack(weights[x], weights[x + 1], a);
+      mma_m16n8k16(result[0], a, b[0], b[1]);
+      matrix_pack(weights[x + 2], weights[x + 3], a);
+      mma_m16n8k16(result[0], a, b[2], b[3]);
+    }
+  } else {
+    const bf16* const b_row = other + at.lane % 16 * step + at.lane / 16 * 8;
 #pragma unroll
-    for (int c = 0; c < W; c += 16) {
-      uint32_t b[4];
-      load_matrices<true>(b, b_row + n * step + c);
-      mma_m16n8k16(result[c / 8], a, b[0], b[1]);
-      mma_m16n8k16(result[c / 8 + 1], a, b[2], b[3]);
+    for (int x = 0; x < n; x += 2) {
+      matrix_pack(weights[x], weights[x + 1], a);
+#pragma unroll
+      for (int c = 0; c < W; c += 16) {
+        load_matrices<true>(b, b_row + 8 * x * step + c);
+        mma_m16n8k16(result[c / 8], a, b[0], b[1]);
+        mma_m16n8k16(result[c / 8 + 1], a, b[2], b[3]);
+      }
     }
   }
 }
 
-template <int W>
-__device__ inline void matrix_clear(float (&result)[W / 8][4]) {
+/// Each row of a result (16, 8n) is set to one number: `first` rows g, `second` rows g + 8.
+template <int n>
+__device__ inline void matrix_set(float (&result)[n][4], float first, float second) {
 #pragma unroll
-  for (int x = 0; x < W / 8; ++x)
+  for (int x = 0; x < n; ++x)
 #pragma unroll
-    for (int e = 0; e < 4; ++e) result[x][e] = 0;
+    for (int e = 0; e < 4; ++e) result[x][e] = e < 2 ? first : second;
+}
+template <int n>
+__device__ inline void matrix_clear(float (&result)[n][4]) {
+  matrix_set(result, 0, 0);
+}
+
+/// Applies to the thread's scores what hides keys: causality and the end of the keys; where `all`, the mask and ALiBi,
+/// too, and then brings them to units of log2 e. Rows are keys and columns queries when `is_key_row`. `row` and
+/// `column`: of element [0][0].
+template <bool is_key_row, bool all, int n>
+__device__ inline void matrix_apply(const HeadRules<bf16>& rules, float to_score, float (&scores)[n][4], int row,
+                                    int column) {
+#pragma unroll
+  for (int x = 0; x < n; ++x)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int r = row + 8 * (e / 2), c = column + 8 * x + e % 2, i = is_key_row ? c : r, j = is_key_row ? r : c;
+      if (all) scores[x][e] = rules.score(to_score * scores[x][e], i, j);
+      else if (j >= rules.visible(i)) scores[x][e] = -infinity<float>;
+    }
 }
 
 /// The thread's part of row `half` (0: g, 1: g + 8) times a factor, to y.
@@ -130,42 +204,64 @@ __device__ inline float matrix_row_reduce(float value, const Join& join) {
 }
 
 /// Bit 4x + e: whether dropout keeps the thread's element [x][e] of scores (16, N). Rows are keys and columns queries
-/// when `is_key_row`. `row` and `column`: of the thread's element [0][0]. All lanes of the warp call it: those whose
-/// elements have the same words make each a part of them. A loop, not unrolled: see DropoutRow::kept.
+/// when `is_key_row`. `row` and `column`: of the thread's element [0][0]. All lanes of the warp call it: lanes whose
+/// elements have the same words make each a part of them for all columns, and then exchange them. A loop, not unrolled:
+/// see DropoutRow::kept.
 template <bool is_key_row, int N>
 __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const HeadRules<bf16>& rules, int row,
                                        int column) {
   static_assert(N <= 64);
-  const int lane = MatrixPlace().lane;
+  const int lane = MatrixPlace().lane, own = is_key_row ? lane / 4 % 4 : lane % 2;
+  // The lane makes the words of four keys that follow one another, of one query, at each x.
+  const int64_t query = rules.row + (is_key_row ? column + own % 2 : row + 8 * own);
+  const int key = is_key_row ? row - own + 8 * (own / 2) : column - 2 * own;
+  const uint64_t start = a.dropout_key.first(), keys = static_cast<uint64_t>(a.k.tokens);
+  const bool is_one_word = (start | keys) % 4 == 0;  // the four keys' words are those of one call of Philox
+  uint64_t block = (start + static_cast<uint64_t>(query) * keys + static_cast<uint64_t>(key)) / 4;
   uint32_t bits = 0;
 #pragma unroll 1
-  for (int x = 0; x < N / 8; ++x) {
-    if constexpr (is_key_row) {  // four lanes have four keys that follow one another, and each the same four [x][e]
-      const int own = lane / 4 % 4;
-      const uint32_t four = DropoutRow(a, rules.row + column + 8 * x + own % 2).kept(row - own + 8 * (own / 2), 4);
-      for (int e = 0; e < 4; ++e)
-        bits |= (__shfl_sync(all_lanes, four, lane + 4 * (e - own)) >> own & 1) << (4 * x + e);
-    } else {  // two lanes have four keys, of two queries
-      const int own = lane % 2;
-      const uint32_t four = DropoutRow(a, rules.row + row + 8 * own).kept(column - 2 * own + 8 * x, 4);
-      for (int half = 0; half < 2; ++half)
-        bits |= (__shfl_sync(all_lanes, four, lane + half - own) >> (2 * own) & 3) << (4 * x + 2 * half);
+  for (int x = 0; x < N / 8; ++x, block += is_key_row ? 2 * keys : 2) {
+    uint32_t four = 0;
+    if (is_one_word) {
+      const std::array<uint32_t, 4> words = random_words(a.dropout_key, block);
+#pragma unroll
+      for (int n = 0; n < 4; ++n) four |= static_cast<uint32_t>(words[n] >= a.dropped_below) << n;
+    } else {
+      four = DropoutRow(a, is_key_row ? query + 8 * x : query).kept(is_key_row ? key : key + 8 * x, 4);
     }
+    bits |= four << (4 * x);
+  }
+  // Bits are now by [x][key], those of one query. The lanes that share words swap halves of them until they are by
+  // [x][e]: bit n of the lane's number among them goes where bit n of e says.
+  const auto swap = [&](int distance, int shift, uint32_t low, bool is_upper) {
+    const uint32_t other = __shfl_xor_sync(all_lanes, bits, distance);
+    bits = is_upper ? (other >> shift & low) | (bits & ~low) : (bits & low) | (other << shift & ~low);
+  };
+  if constexpr (is_key_row) {
+    swap(4, 1, 0x55555555u, own % 2 != 0);
+    swap(8, 2, 0x33333333u, own / 2 != 0);
+  } else {
+    swap(1, 2, 0x33333333u, own != 0);
   }
   return bits;
 }
 
-/// Calls f(W, plain) with integral constants.
+/// Calls f(W, plain) with integral constants. Plain: no rules but causality, and a scale that keeps the order of
+/// scores.
 template <class F>
-void with_matrix_kernel(int64_t width, bool plain, F&& f) {
+void with_matrix_kernel(int64_t width, const AttentionArguments<bf16>& a, F&& f) {
   const auto with_width = [&](auto w) {
-    if (plain) f(w, std::true_type{});
+    if (a.is_plain() && a.scale > 0) f(w, std::true_type{});
     else f(w, std::false_type{});
   };
-  if (width <= 16) with_width(std::integral_constant<int, 16>{});
+  if (width <= 8) with_width(std::integral_constant<int, 8>{});
+  else if (width <= 16) with_width(std::integral_constant<int, 16>{});
   else if (width <= 32) with_width(std::integral_constant<int, 32>{});
   else if (width <= 64) with_width(std::integral_constant<int, 64>{});
   else with_width(std::integral_constant<int, 128>{});
 }
+
+/// Whether scores need more than causality, or a scale that is not positive.
+__device__ inline bool has_rules(const AttentionArguments<bf16>& a) { return a.slopes || a.key_mask || !(a.scale > 0); }
 
 }  // namespace headroom::engine::cuda

@@ -4,12 +4,18 @@
 namespace headroom::engine::cuda {
 namespace {
 
+/// Columns of scores at a time: all of a tile's where the products load much of the own rows for them.
+template <int W>
+constexpr int grad_columns = W <= 64 ? 32 : matrix_columns<W>;
+
 /// Two operands of the block's own rows, and two of the other side's: the tile that is computed, and the next.
 template <int W>
 struct GradTiles {
   MatrixTile<W, matrix_rows> own[2];
   MatrixTile<W, matrix_columns<W>> first[2], second[2];
-  float tops[2][matrix_columns<W>], deltas[2][matrix_columns<W>];  ///< of queries, where they are the other side
+  /// Where queries are the other side: for two of them that follow one another their tops, and -delta of the first, of
+  /// the second, and both again, as a product's result begins with them.
+  alignas(16) float tops[2][matrix_columns<W>], minus_deltas[2][2 * matrix_columns<W>];
 };
 
 /// A query's part of dslope, over the keys that the thread has seen. y, which delta comes from, is rounded to bf16; but
@@ -32,16 +38,17 @@ struct SlopeSums {
 /// dq of 64 queries, and the tile's part of dslopes.
 template <int W, bool plain>
 __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, int tiles) {
-  constexpr int N = matrix_columns<W>;
+  constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * matrix_rows;
   const HeadRules<bf16> rules(a, b, h);
-  const float to_score = a.score_scale();
+  const bool is_ruled = !plain && has_rules(a);
+  const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dq[W / 8][4], top[2], delta[2];
   SlopeSums slope_sums[2];
-  matrix_clear<W>(dq);
+  matrix_clear(dq);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int i = first + place.row + 8 * half;
@@ -49,40 +56,49 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
     delta[half] = i < rules.queries ? g.delta[rules.row + i] : 0;
   }
   const int end = rules.visible(smaller(first + matrix_rows, rules.queries) - 1);
-  const auto fill = [&](int j0, int buffer) {
-    shared.first[buffer].fill(a.k.rows(b, j0, kv_head, N));
-    shared.second[buffer].fill(a.v.rows(b, j0, kv_head, N));
+  MatrixRows<W> keys(a.k.rows(b, 0, kv_head, a.k.tokens)), values(a.v.rows(b, 0, kv_head, a.k.tokens));
+  const auto fill = [&](int buffer) {
+    shared.first[buffer].fill(keys), shared.second[buffer].fill(values);
+    keys.skip(N), values.skip(N);
   };
-  shared.own[0].fill(a.q.rows(b, first, h, matrix_rows));
-  shared.own[1].fill(g.dy.rows(b, first, h, matrix_rows));
-  if (end > 0) fill(0, 0);
+  shared.own[0].fill(MatrixRows<W>(a.q.rows(b, first, h, matrix_rows)));
+  shared.own[1].fill(MatrixRows<W>(g.dy.rows(b, first, h, matrix_rows)));
+  if (end > 0) fill(0);
   commit_copies();
   for (int j0 = 0; j0 < end; j0 += N) {
     const int buffer = j0 / N % 2;
     wait_for_copies<0>();
     __syncthreads();  // the tile is there, and the one before is no longer read
-    if (j0 + N < end) fill(j0 + N, 1 - buffer);
+    if (j0 + N < end) fill(1 - buffer);
     commit_copies();
-    float s[N / 8][4], ds[N / 8][4];
-    matrix_product(shared.own[0], shared.first[buffer], s);
-    matrix_product(shared.own[1], shared.second[buffer], ds);
     uint32_t kept = ~0u;
     if (!plain && a.dropout) kept = matrix_kept<false, N>(a, rules, first + place.row, j0 + place.column);
-    const bool hides = j0 + N > rules.visible(first + 16 * place.warp);
+#pragma unroll 1
+    for (int n = 0; n < N; n += C, kept >>= C / 2 % 32) {
+      const int own = first + 16 * place.warp, column = j0 + n + place.column;
+      if (j0 + n >= rules.visible(own + 15)) break;  // none of these keys is seen by any of the warp's queries
+      float s[C / 8][4], ds[C / 8][4];
+      matrix_clear(s);
+      matrix_product(shared.own[0], shared.first[buffer].row(n), s);
+      if (plain) matrix_set(ds, -delta[0], -delta[1]);
+      else matrix_clear(ds);
+      matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
+      if (is_ruled) matrix_apply<false, true>(rules, a.score_scale(), s, first + place.row, column);
+      else if (j0 + n + C > rules.visible(own)) matrix_apply<false, false>(rules, 1, s, first + place.row, column);
 #pragma unroll
-    for (int x = 0; x < N / 8; ++x)
+      for (int x = 0; x < C / 8; ++x)
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int half = e / 2, i = first + place.row + 8 * half, j = j0 + 8 * x + place.column + e % 2;
-        float score = to_score * s[x][e];
-        if (!plain) score = rules.score(score, i, j);
-        else if (hides && j >= rules.visible(i)) score = -infinity<float>;
-        const float factor = plain ? 1 : (kept >> (4 * x + e) & 1 ? a.kept : 0);
-        const float p = fast_exp2(score - top[half]);
-        ds[x][e] = p * (factor * ds[x][e] - delta[half]);
-        if (!plain && g.dslope_parts) slope_sums[half].add(p, ds[x][e], rules.distance(i, j));
-      }
-    matrix_accumulate(ds, shared.first[buffer], dq);
+        for (int e = 0; e < 4; ++e) {
+          const int half = e / 2;
+          const float p = fast_exp2(unit * s[x][e] - top[half]);
+          if (!plain) ds[x][e] = (kept >> (4 * x + e) & 1 ? ds[x][e] : 0) * a.kept - delta[half];
+          ds[x][e] *= p;
+          if (plain || !g.dslope_parts) continue;
+          const int i = first + place.row + 8 * half, j = column + 8 * x + e % 2;
+          slope_sums[half].add(p, ds[x][e], rules.distance(i, j));
+        }
+      matrix_accumulate<W>(ds, shared.first[buffer].row(n), dq);
+    }
   }
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -97,66 +113,102 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
 /// dk and dv of 64 keys, summed over the queries of every head that shares them.
 template <int W, bool plain>
 __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, int tiles) {
-  constexpr int N = matrix_columns<W>;
+  constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads / a.group);
   const int b = at.sequence, kv_head = at.head, first = at.tile * matrix_rows;
-  const int first_head = kv_head * a.group, queries = a.q.tokens;
-  const float to_score = a.score_scale();
+  const int queries = a.q.tokens;
+  const bool is_ruled = !plain && has_rules(a);
+  const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dk[W / 8][4], dv[W / 8][4];
-  matrix_clear<W>(dk), matrix_clear<W>(dv);
+  matrix_clear(dk), matrix_clear(dv);
   // Steps go over the tiles of queries that see these keys, head after head.
-  const int begin = HeadRules<bf16>(a, b, first_head).first_query(first) / N;
-  const int each = larger((queries + N - 1) / N - begin, 0), steps = each * a.group;
-  const auto fill = [&](int step, int buffer) {
-    const int h = first_head + step / each, i0 = (begin + step % each) * N;
-    shared.first[buffer].fill(a.q.rows(b, i0, h, N));
-    shared.second[buffer].fill(g.dy.rows(b, i0, h, N));
-    const int i = i0 + static_cast<int>(threadIdx.x);
-    if (threadIdx.x >= N) return;
-    const int64_t row = (int64_t{b} * a.heads + h) * queries + i;
-    shared.tops[buffer][threadIdx.x] = i < queries ? g.top(row) : infinity<float>;
-    shared.deltas[buffer][threadIdx.x] = i < queries ? g.delta[row] : 0;
+  const int begin = HeadRules<bf16>(a, b, 0).first_query(first) / N * N, end_head = (kv_head + 1) * a.group;
+  int next_head = kv_head * a.group, next = begin;  // of the tile that is copied next
+  const auto rows_of = [&](const Heads<const bf16>& x) { return MatrixRows<W>(x.rows(b, begin, next_head, queries)); };
+  MatrixRows<W> query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
+  float next_top = 0, next_delta = 0;
+  const auto fill = [&](int buffer) {
+    shared.first[buffer].fill(query_rows), shared.second[buffer].fill(dy_rows);
+    const int i = next + static_cast<int>(threadIdx.x);
+    const int64_t row = (int64_t{b} * a.heads + next_head) * queries + i;
+    const bool is_there = threadIdx.x < N && i < queries;
+    next_top = is_there ? g.lse[row] : -infinity<float>;
+    next_delta = is_there ? g.delta[row] : 0;
+    next += N;
+    if (next < queries) {
+      query_rows.skip(N), dy_rows.skip(N);
+    } else if (next = begin, ++next_head < end_head) {
+      query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
+    }
   };
-  shared.own[0].fill(a.k.rows(b, first, kv_head, matrix_rows));
-  shared.own[1].fill(a.v.rows(b, first, kv_head, matrix_rows));
-  if (steps > 0) fill(0, 0);
+  // Apart from fill(), as they are loaded while a tile is computed.
+  const auto keep = [&](int buffer) {
+    const int n = static_cast<int>(threadIdx.x);
+    if (n >= N) return;
+    shared.tops[buffer][n] = g.in_log2(next_top);
+    shared.minus_deltas[buffer][n / 2 * 4 + n % 2] = shared.minus_deltas[buffer][n / 2 * 4 + n % 2 + 2] = -next_delta;
+  };
+  shared.own[0].fill(MatrixRows<W>(a.k.rows(b, first, kv_head, matrix_rows)));
+  shared.own[1].fill(MatrixRows<W>(a.v.rows(b, first, kv_head, matrix_rows)));
+  const bool has_queries = begin < queries;
+  if (has_queries) fill(0), keep(0);
   commit_copies();
-  for (int step = 0; step < steps; ++step) {
-    const int buffer = step % 2, h = first_head + step / each, i0 = (begin + step % each) * N;
+  int h = kv_head * a.group, i0 = begin;
+  for (int buffer = 0; has_queries && h < end_head; buffer = 1 - buffer) {
     const HeadRules<bf16> rules(a, b, h);
     wait_for_copies<0>();
     __syncthreads();  // the tile is there, and the one before is no longer read
-    if (step + 1 < steps) fill(step + 1, 1 - buffer);
+    const bool has_next = next_head < end_head;
+    if (has_next) fill(1 - buffer);
     commit_copies();
-    float p[N / 8][4], ds[N / 8][4];
-    matrix_product(shared.own[0], shared.first[buffer], p);
-    matrix_product(shared.own[1], shared.second[buffer], ds);
     uint32_t kept = ~0u;
     if (!plain && a.dropout) kept = matrix_kept<true, N>(a, rules, first + place.row, i0 + place.column);
+#pragma unroll 1
+    for (int n = 0; n < N; n += C, kept >>= C / 2 % 32) {
+      const int own = first + 16 * place.warp, column = n + place.column;
+      if (i0 + n + C <= rules.first_query(own)) continue;  // none of these queries sees any of the warp's keys
+      float p[C / 8][4], ds[C / 8][4];
+      const float* const tops = shared.tops[buffer] + column;
+      const float* const minus_deltas = shared.minus_deltas[buffer] + 2 * column;
+      matrix_clear(p);
+      matrix_product(shared.own[0], shared.first[buffer].row(n), p);
 #pragma unroll
-    for (int x = 0; x < N / 8; ++x)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int column = 8 * x + place.column + e % 2, i = i0 + column, j = first + place.row + 8 * (e / 2);
-        float score = to_score * p[x][e];
-        if (!plain) score = rules.score(score, i, j);
-        else if (j >= rules.visible(i)) score = -infinity<float>;
-        const float factor = plain ? 1 : (kept >> (4 * x + e) & 1 ? a.kept : 0);
-        const float probability = fast_exp2(score - shared.tops[buffer][column]);
-        ds[x][e] = probability * (factor * ds[x][e] - shared.deltas[buffer][column]);
-        p[x][e] = factor * probability;
+      for (int x = 0; x < C / 8; ++x) {
+        const float4 four = plain ? *reinterpret_cast<const float4*>(minus_deltas + 16 * x) : float4{0, 0, 0, 0};
+        ds[x][0] = four.x, ds[x][1] = four.y, ds[x][2] = four.z, ds[x][3] = four.w;
       }
-    matrix_accumulate(p, shared.second[buffer], dv);
-    matrix_accumulate(ds, shared.first[buffer], dk);
+      matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
+      if (is_ruled) matrix_apply<true, true>(rules, a.score_scale(), p, first + place.row, i0 + column);
+      else if (own + 15 >= rules.visible(i0 + n))
+        matrix_apply<true, false>(rules, 1, p, first + place.row, i0 + column);
+#pragma unroll
+      for (int x = 0; x < C / 8; ++x) {
+        const float2 top = *reinterpret_cast<const float2*>(tops + 8 * x);
+        const float2 minus_delta = *reinterpret_cast<const float2*>(minus_deltas + 16 * x);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const bool is_kept = plain || (kept >> (4 * x + e) & 1);
+          p[x][e] = fast_exp2(unit * p[x][e] - (e % 2 == 0 ? top.x : top.y));
+          if (!plain) ds[x][e] = (is_kept ? ds[x][e] : 0) * a.kept + (e % 2 == 0 ? minus_delta.x : minus_delta.y);
+          ds[x][e] *= p[x][e];
+          if (!is_kept) p[x][e] = 0;
+        }
+      }
+      matrix_accumulate<W>(p, shared.second[buffer].row(n), dv);
+      matrix_accumulate<W>(ds, shared.first[buffer].row(n), dk);
+    }
+    if (has_next) keep(1 - buffer);
+    i0 += N;
+    if (i0 >= queries) i0 = begin, ++h;
   }
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int j = first + place.row + 8 * half;
     if (j >= a.k.tokens) continue;
     matrix_write<W>(dk, half, a.scale, g.dk.row(b, j, kv_head), g.dk.width);
-    matrix_write<W>(dv, half, 1, g.dv.row(b, j, kv_head), g.dv.width);
+    matrix_write<W>(dv, half, plain ? 1 : a.kept, g.dv.row(b, j, kv_head), g.dv.width);
   }
 }
 
@@ -169,7 +221,7 @@ void attention_tensor_core_grad(AttentionGradCall& c) {
   const int64_t query_tiles = (p.queries + matrix_rows - 1) / matrix_rows;
   const int64_t key_tiles = (p.keys + matrix_rows - 1) / matrix_rows;
   const AttentionGradArguments<bf16> g = run.grad(query_tiles);
-  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a.is_plain(), [&](auto width, auto plain) {
+  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto plain) {
     constexpr int W = decltype(width)::value;
     launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(plain)::value>,
                   {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "engine/context.h"
 #include "engine/ops/rope/rope.h"
@@ -25,9 +26,11 @@ struct Sizes {
   bool causal = true, alibi = false;
   double dropout = 0, key_mask = 1;  ///< key_mask: probability that a key may be attended
   bool gradient = true;
+  std::optional<double> scale = std::nullopt;
   std::string str() const {
-    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {}", batch, queries, keys,
-                       heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask);
+    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {} scale {}", batch,
+                       queries, keys, heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask,
+                       scale.value_or(0));
   }
 };
 
@@ -62,6 +65,7 @@ struct Named {
 
 std::vector<Named> run(const Sizes& p, const Operands& in) {
   const AttentionOptions options{.causal = p.causal,
+                                 .scale = p.scale,
                                  .dropout = p.dropout,
                                  .dropout_key = {.seed = 3, .stream = 9, .offset = 8},
                                  .key_mask = in.mask};
@@ -146,6 +150,21 @@ TEST_CASE("tensor cores on CUDA: edges of tiles and padded widths") {
   check({2, 66, 130, 6, 2, 8, 24, true, true, 0.3, 0.7}, DType::bf16, bf16_tolerance);
   check({1, 130, 60, 2, 2, 16, 5, true, true}, DType::bf16, bf16_tolerance);  // the first 70 queries see nothing
   check({1, 40, 100, 2, 1, 96, 128, false, true, 0.1, 0.9}, DType::bf16, bf16_tolerance);
+}
+
+TEST_CASE("tensor cores on CUDA: rows of any alignment, heads that share keys, masks of whole words") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const int64_t width : {3, 4, 6, 8, 12, 20})
+    check({1, 129, 129, 4, 2, width, width}, DType::bf16, bf16_tolerance);
+  check({1, 150, 200, 6, 2, 8, 4}, DType::bf16, bf16_tolerance);
+  check({2, 70, 130, 4, 2, 4, 8, false}, DType::bf16, bf16_tolerance);
+  check({1, 200, 90, 3, 1, 4, 4}, DType::bf16, bf16_tolerance);  // the first 110 queries see nothing
+  // Dropout's words are by fours: in rows of 128 keys none is shared by two rows.
+  for (const int64_t width : {8, 16, 32, 64, 128})
+    check({2, 130, 128, 4, 2, width, width, width % 3 == 1, false, 0.3}, DType::bf16, bf16_tolerance);
+  for (const double scale : {-0.5, 0.0})
+    check({.batch = 1, .queries = 70, .keys = 70, .heads = 1, .kv_heads = 1, .qk_dim = 8, .v_dim = 8, .scale = scale},
+          DType::bf16, bf16_tolerance);
 }
 
 TEST_CASE("few queries on CUDA: chunks of 128 keys and their edges") {
