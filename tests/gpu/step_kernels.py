@@ -43,11 +43,15 @@ def stages_of_bias(rows, width, pack):
     return 1 if rows <= max(64, -(-rows // wanted)) else 2
 
 
-def are_worth_it(m, n, k, copied):
-    """Whether a product in bf16 takes copies, of so many bytes, with extents of whole packs: engine/cuda/padded_product.cu."""
+def are_worth_it(m, n, k, copied, is_sum):
+    """Whether a product in bf16 takes copies, of so many bytes, with extents of whole packs: engine/cuda/padded_product.cu.
+    `is_sum`: a weight's gradient."""
     narrow, work = min(m, n), m * n * k
-    return (narrow >= 8 and (k >= 512 or (k >= 64 and narrow >= 64)) and copied <= 256 << 20 and work >= 1 << 24 and
-            work // copied >= 64)
+    if copied > 256 << 20:
+        return False
+    if is_sum:
+        return k >= 512 and work // copied >= 4
+    return (narrow >= 8 and (k >= 512 or (k >= 64 and narrow >= 64)) and work >= 1 << 24 and work // copied >= 64)
 
 
 class Step:
@@ -71,7 +75,7 @@ class Step:
         size = (m * k + k * n + more) * self.size + m * n * (result or self.size)
         aligned = all(row * self.size % 16 == 0 for row in rows)
         copies = [numbers * bytes_each for numbers, bytes_each in odd] if self.way == "bf16" else []
-        if copies and are_worth_it(m, n, k, sum(copies)):
+        if copies and are_worth_it(m, n, k, sum(copies), result is not None):
             for copied in copies:
                 self.add("padded copy", 0, 2 * copied)
             aligned = True

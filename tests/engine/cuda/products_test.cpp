@@ -246,6 +246,12 @@ TEST_CASE("long products in bf16 take copies with extents of whole packs", "[cud
           engine::linear_grad(tall, input, w, false, true, false, false, {place, {}});
         }) == 3);
   CHECK(near(place, tall, input, true, false, {}));
+  // Many rows are worth it even of few columns: those of a real-valued token.
+  const Tensor token = made(1 << 10, 3, 7), wide = made(1 << 10, 64, 8);
+  engine::LinearGrad got;
+  CHECK(count_of("product: padded copy",
+                 [&] { got = engine::linear_grad(wide, token, made(64, 3, 9), false, true, false, false); }) == 2);
+  CHECK(near(got.dweight, wide, token, true, false, {}));
   CHECK(count_of("product: padded copy", [&] { engine::matmul(made(64, 133, 1), made(133, 65, 2)); }) == 0);  // short
 }
 
