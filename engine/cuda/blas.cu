@@ -3,13 +3,11 @@
 #include <cublasLt.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -151,15 +149,6 @@ struct Plan {
   }
 };
 
-/// HEADROOM_EPILOGUES=off: biases and their gradients by kernels of our own, for comparing the two.
-bool epilogues_are_off() {
-  static const bool are_off = [] {
-    const char* const wanted = std::getenv("HEADROOM_EPILOGUES");
-    return wanted && std::string_view(wanted) == "off";
-  }();
-  return are_off;
-}
-
 Alignment alignment_of(const BlasOperands& o) {
   const auto of = [](std::initializer_list<const void*> addresses) {
     uintptr_t bits = 256;
@@ -209,7 +198,7 @@ Blas& blas_of(int device) {
 }  // namespace
 
 bool blas_supports(const BlasProduct& product, const BlasOperands& operands) {
-  if (product.epilogue != BlasEpilogue::none && epilogues_are_off()) return false;
+  if (!is_wanted(product.epilogue, product.dtype)) return false;
   Blas& blas = blas_of(present_device());
   const std::lock_guard lock(blas.mutex);
   return blas.plan(product, operands).choice.has_value();

@@ -58,7 +58,12 @@ struct BlasOperands {
   const void* added = nullptr;  ///< as y lies, in its dtype
 };
 
-/// Whether the library has this product with its epilogue (f64 has none).
+/// Whether the library is to be asked for it at all: HEADROOM_EPILOGUES=on says yes to all, off to none. By default not
+/// for the gradient of a bias in bf16, for which cuBLASLt launches a kernel of its own after the product, a slower one
+/// than ours.
+bool is_wanted(BlasEpilogue epilogue, DType dtype);
+
+/// Whether the library has this product with its epilogue (f64 has none), and the epilogue is wanted.
 bool blas_supports(const BlasProduct& product, const BlasOperands& operands);
 
 /// For `headroom doctor`: which epilogues of a layer's products the library has, and which are kernels of our own.

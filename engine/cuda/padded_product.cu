@@ -91,12 +91,16 @@ struct Padded {
 
 int64_t rounded(int64_t extent) { return (extent + 7) / 8 * 8; }
 
-/// Whether so many bytes of copies cost less than they save. Sums that are short, or few, are fast as they are.
+/// Whether so many bytes of copies cost less than they save. Sums over many rows into an odd width (a weight's
+/// gradient) are the slowest: 0.06 us a row, however few columns (H100). Other products that are short or narrow are
+/// fast as they are.
 bool are_worth_it(const BlasProduct& p, int64_t copied) {
-  constexpr int64_t most_copied = int64_t{256} << 20, least_work = int64_t{1} << 24, least_work_per_byte = 64;
-  const int64_t narrow = std::min(p.m, p.n), work = p.m * p.n * p.k;
-  const bool is_slow = narrow >= 8 && (p.k >= 512 || (p.k >= 64 && narrow >= 64));
-  return is_slow && copied <= most_copied && work >= least_work && work / copied >= least_work_per_byte;
+  constexpr int64_t most_copied = int64_t{256} << 20, many_rows = 512, least_work = int64_t{1} << 24;
+  const int64_t narrow = std::min(p.m, p.n), work = p.m * p.n * p.k, work_per_byte = work / copied;
+  if (copied > most_copied) return false;
+  if (p.transpose_a && !p.transpose_b) return p.k >= many_rows && work_per_byte >= 4;
+  const bool is_long = narrow >= 8 && (p.k >= many_rows || (p.k >= 64 && narrow >= 64));
+  return is_long && work >= least_work && work_per_byte >= 64;
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 
 #include "engine/cuda/blas.h"
 #include "engine/cuda/launch.cuh"
@@ -45,6 +47,15 @@ void plain_product(const BlasProduct& p, const BlasOperands& o) {
   if (p.dtype == DType::f64) return run<double, double>(p, o);
   if (p.dtype == DType::f32) return run<float, float>(p, o);
   p.result == DType::f32 ? run<bf16, float>(p, o) : run<bf16, bf16>(p, o);
+}
+
+bool is_wanted(BlasEpilogue epilogue, DType dtype) {
+  static const std::string_view said = [] {
+    const char* const value = std::getenv("HEADROOM_EPILOGUES");
+    return std::string_view(value ? value : "");
+  }();
+  if (epilogue == BlasEpilogue::none || said == "on") return true;
+  return said != "off" && !(epilogue == BlasEpilogue::bias_grad && dtype == DType::bf16);
 }
 
 std::string blas_epilogues() {

@@ -37,11 +37,21 @@ def padded(numbers, size):
     return numbers if numbers < 64 else -(-numbers // pack) * pack
 
 
-def are_worth_it(m, n, k, copied):
-    """Whether a product in bf16 takes copies, of so many bytes, with extents of whole packs: engine/cuda/padded_product.cu."""
+def stages_of_bias(rows, width, pack):
+    """Kernels that add the rows of a bias's gradient: engine/cuda/bias.cuh."""
+    wanted = min(128, max(1, 512 // -(-width // (32 * pack))))
+    return 1 if rows <= max(64, -(-rows // wanted)) else 2
+
+
+def are_worth_it(m, n, k, copied, is_sum):
+    """Whether a product in bf16 takes copies, of so many bytes, with extents of whole packs: engine/cuda/padded_product.cu.
+    `is_sum`: a weight's gradient."""
     narrow, work = min(m, n), m * n * k
-    return (narrow >= 8 and (k >= 512 or (k >= 64 and narrow >= 64)) and copied <= 256 << 20 and work >= 1 << 24 and
-            work // copied >= 64)
+    if copied > 256 << 20:
+        return False
+    if is_sum:
+        return k >= 512 and work // copied >= 4
+    return (narrow >= 8 and (k >= 512 or (k >= 64 and narrow >= 64)) and work >= 1 << 24 and work // copied >= 64)
 
 
 class Step:
@@ -65,7 +75,7 @@ class Step:
         size = (m * k + k * n + more) * self.size + m * n * (result or self.size)
         aligned = all(row * self.size % 16 == 0 for row in rows)
         copies = [numbers * bytes_each for numbers, bytes_each in odd] if self.way == "bf16" else []
-        if copies and are_worth_it(m, n, k, sum(copies)):
+        if copies and are_worth_it(m, n, k, sum(copies), result is not None):
             for copied in copies:
                 self.add("padded copy", 0, 2 * copied)
             aligned = True
@@ -81,13 +91,17 @@ class Step:
         self.product(name, rows, out, into, (into, row or out),
                      odd=self.odd((rows, into, 2), (out, into, 2), (rows, 0 if row else out, 2)))
 
-    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=None):
-        """The bias's gradient is part of the weight's product, which writes both into the arena, in f32; `adds`: dx is
-        added to what other layers gave x."""
+    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=None, has_bias=True):
+        """The weight's product writes into the arena, in f32, and in f32 gives the bias's gradient, too; `adds`: dx is added
+        to what other layers gave x."""
         dy = (rows, 0 if row else out, 2)
         if needs_dx:
             self.product(name + " dx", rows, into, out, (into, row or out), more=rows * into if adds else 0,
                          odd=self.odd(dy, (out, into, 2), (rows, into, 2), (rows, into if adds else 0, 2)))
+        if has_bias and self.way == "bf16":
+            stages = stages_of_bias(rows, out, 8)
+            self.add(name + " bias dW", rows * out, 4 * out)
+            self.add(name + " bias dW, joined", times=stages - 1)
         self.product(name + " dW", out, into, rows, (into, row or out), result=4,
                      odd=self.odd(dy, (rows, into, 2), (out, into, 4)))
 
@@ -257,7 +271,7 @@ class Step:
         row = self.out_row if self.out_row != self.out else None
         self.linear("head", rows, self.width, self.out, row)
         self.loss()
-        self.linear_grads("head", rows, self.width, self.out, row=row)
+        self.linear_grads("head", rows, self.width, self.out, row=row, has_bias=not c["tied"])
         if classify:
             self.add("mean over tokens dx", n, times=2)
         self.norm_grads(False)

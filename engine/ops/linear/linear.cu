@@ -4,7 +4,6 @@
 #include "engine/cuda/blas.h"
 #include "engine/cuda/padded_product.h"
 #include "engine/ops/rows/padded_rows.h"
-#include "engine/ops/sum/sum.h"
 #include "engine/profile.h"
 
 namespace headroom::engine::cuda {
@@ -49,7 +48,7 @@ Tensor with_room(int64_t rows, int64_t columns, DType dtype, Device device) {
   return whole.slice(0, 0, rows);
 }
 
-/// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where the library has no such product.
+/// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where that is faster or the library has no such product.
 void run_sums(LinearSumsCall& c) {
   if (!has_padded_rows(c.dy)) c.dy = c.dy.contiguous();
   c.x = c.x.contiguous();
@@ -69,8 +68,11 @@ void run_sums(LinearSumsCall& c) {
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
   if (c.need_bias) {
     const OpSpan span("linear: bias gradient apart");
-    // In the result's dtype: a bf16 sum would be rounded before it reaches an f32 place.
-    copy_inplace(c.dbias, sum(c.dy.to(result), {0}, false));
+    if (rows > 0 && out > 0) {
+      add_bias_grad(c.dy, c.dbias);
+    } else {
+      fill_zero(c.dbias);
+    }
   }
   if (!c.need_weight) return;
   product.epilogue = BlasEpilogue::none;

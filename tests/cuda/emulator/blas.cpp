@@ -74,6 +74,7 @@ void multiply(const BlasProduct& p, const BlasOperands& o) {
 /// As cuBLASLt's, no epilogues in f64, none for stacks; and what the switch refuses.
 bool blas_supports(const BlasProduct& product, const BlasOperands& o) {
   const bool has_epilogue = product.epilogue != BlasEpilogue::none;
+  if (!is_wanted(product.epilogue, product.dtype)) return false;
   if (has_epilogue && (product.dtype == DType::f64 || product.batch != 1)) return false;
   if (has_epilogue && emulator::refuses("epilogues")) return false;
   if (emulator::refuses("heuristics")) return false;

@@ -11,6 +11,7 @@
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/quantized_linear/quantized_linear.h"
 #include "engine/ops/rows/padded_rows.h"
+#include "engine/ops/sum/sum.h"
 #include "engine/profile.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
@@ -131,6 +132,23 @@ TEST_CASE("a layer's gradients are written to their places, those of bf16 unroun
   }
 }
 
+TEST_CASE("a bias's gradient by itself: packs, rows in chunks, rows with gaps", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  for (const DType dtype : {DType::bf16, DType::f32, DType::f64})
+    for (const auto& [rows, width] : {std::pair{1, 1}, {3, 515}, {64, 8}, {65, 256}, {1030, 77}, {9000, 40}}) {
+      CAPTURE(engine::name_of(dtype), rows, width);
+      const Tensor dy = random({rows, width}, 1, dtype), exact = engine::sum(dy.to(DType::f64), {0}, false);
+      const Tensor gaps = engine::padded_rows({rows, width}, dtype, cuda);
+      engine::copy_inplace(gaps, dy.to(cuda));
+      const Tensor x = random({rows, 8}, 2, dtype).to(cuda), w = random({width, 8}, 3, dtype).to(cuda);
+      const DType kept = dtype == DType::f64 ? dtype : DType::f32;
+      const engine::LinearPlaces places{Tensor::empty({width, 8}, kept, cuda), Tensor::empty({width}, kept, cuda)};
+      const auto got = engine::linear_grad(dy.to(cuda), x, w, false, true, true, true, places);
+      CHECK(distance(got.dbias, exact) < (dtype == DType::f64 ? 1e-14 : 2e-6));
+      CHECK(same_bits(engine::linear_grad(gaps, x, w, false, false, true, true).dbias.to(dtype), got.dbias.to(dtype)));
+    }
+}
+
 TEST_CASE("logits of an odd width are padded rows, which products take as aligned ones", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
   // Set for layers-without-alignments: unaligned rows are then refused, and in bf16 extents that are no multiples of 8.
@@ -228,6 +246,12 @@ TEST_CASE("long products in bf16 take copies with extents of whole packs", "[cud
           engine::linear_grad(tall, input, w, false, true, false, false, {place, {}});
         }) == 3);
   CHECK(near(place, tall, input, true, false, {}));
+  // Many rows are worth it even of few columns: those of a real-valued token.
+  const Tensor token = made(1 << 10, 3, 7), wide = made(1 << 10, 64, 8);
+  engine::LinearGrad got;
+  CHECK(count_of("product: padded copy",
+                 [&] { got = engine::linear_grad(wide, token, made(64, 3, 9), false, true, false, false); }) == 2);
+  CHECK(near(got.dweight, wide, token, true, false, {}));
   CHECK(count_of("product: padded copy", [&] { engine::matmul(made(64, 133, 1), made(133, 65, 2)); }) == 0);  // short
 }
 
