@@ -37,7 +37,8 @@ struct SlopeSums {
 
 /// dq of 64 queries, and the tile's part of dslopes.
 template <int W, bool plain>
-__global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, int tiles) {
+__global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
+                                  int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
@@ -71,12 +72,12 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
     __syncthreads();  // the tile is there, and the one before is no longer read
     if (j0 + N < end) fill(1 - buffer);
     commit_copies();
-    uint32_t kept = ~0u;
-    if (!plain && a.dropout) kept = matrix_kept<false, N>(a, rules, first + place.row, j0 + place.column);
 #pragma unroll 1
-    for (int n = 0; n < N; n += C, kept >>= C / 2 % 32) {
+    for (int n = 0; n < N; n += C) {
       const int own = first + 16 * place.warp, column = j0 + n + place.column;
       if (j0 + n >= rules.visible(own + 15)) break;  // none of these keys is seen by any of the warp's queries
+      uint32_t kept = ~0u;
+      if (!plain && a.dropout) kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
       float s[C / 8][4], ds[C / 8][4];
       matrix_clear(s);
       matrix_product(shared.own[0], shared.first[buffer].row(n), s);
@@ -90,13 +91,17 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const int half = e / 2;
-          const float p = fast_exp2(unit * s[x][e] - top[half]);
+          s[x][e] = fast_exp2(unit * s[x][e] - top[half]);
           if (!plain) ds[x][e] = (kept >> (4 * x + e) & 1 ? ds[x][e] : 0) * a.kept - delta[half];
-          ds[x][e] *= p;
-          if (plain || !g.dslope_parts) continue;
-          const int i = first + place.row + 8 * half, j = column + 8 * x + e % 2;
-          slope_sums[half].add(p, ds[x][e], rules.distance(i, j));
+          ds[x][e] *= s[x][e];
         }
+      if (!plain && g.dslope_parts)
+#pragma unroll
+        for (int x = 0; x < C / 8; ++x)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            slope_sums[e / 2].add(s[x][e], ds[x][e],
+                                  rules.distance(first + place.row + 8 * (e / 2), column + 8 * x + e % 2));
       matrix_accumulate<W>(ds, shared.first[buffer].row(n), dq);
     }
   }
@@ -112,7 +117,8 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
 
 /// dk and dv of 64 keys, summed over the queries of every head that shares them.
 template <int W, bool plain>
-__global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, int tiles) {
+__global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
+                                int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
@@ -128,18 +134,17 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
   int next_head = kv_head * a.group, next = begin;  // of the tile that is copied next
   const auto rows_of = [&](const Heads<const bf16>& x) { return MatrixRows<W>(x.rows(b, begin, next_head, queries)); };
   MatrixRows<W> query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
+  int64_t next_row = (int64_t{b} * a.heads + next_head) * queries + begin + static_cast<int>(threadIdx.x);
   float next_top = 0, next_delta = 0;
   const auto fill = [&](int buffer) {
     shared.first[buffer].fill(query_rows), shared.second[buffer].fill(dy_rows);
-    const int i = next + static_cast<int>(threadIdx.x);
-    const int64_t row = (int64_t{b} * a.heads + next_head) * queries + i;
-    const bool is_there = threadIdx.x < N && i < queries;
-    next_top = is_there ? g.lse[row] : -infinity<float>;
-    next_delta = is_there ? g.delta[row] : 0;
-    next += N;
+    const bool is_there = threadIdx.x < N && next + static_cast<int>(threadIdx.x) < queries;
+    next_top = is_there ? g.lse[next_row] : -infinity<float>;
+    next_delta = is_there ? g.delta[next_row] : 0;
+    next += N, next_row += N;
     if (next < queries) {
       query_rows.skip(N), dy_rows.skip(N);
-    } else if (next = begin, ++next_head < end_head) {
+    } else if (next_row += queries - (next - begin), next = begin, ++next_head < end_head) {
       query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
     }
   };
@@ -163,12 +168,12 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
     const bool has_next = next_head < end_head;
     if (has_next) fill(1 - buffer);
     commit_copies();
-    uint32_t kept = ~0u;
-    if (!plain && a.dropout) kept = matrix_kept<true, N>(a, rules, first + place.row, i0 + place.column);
 #pragma unroll 1
-    for (int n = 0; n < N; n += C, kept >>= C / 2 % 32) {
+    for (int n = 0; n < N; n += C) {
       const int own = first + 16 * place.warp, column = n + place.column;
       if (i0 + n + C <= rules.first_query(own)) continue;  // none of these queries sees any of the warp's keys
+      uint32_t kept = ~0u;
+      if (!plain && a.dropout) kept = matrix_kept<true, C>(a, round_keys, rules, first + place.row, i0 + column);
       float p[C / 8][4], ds[C / 8][4];
       const float* const tops = shared.tops[buffer] + column;
       const float* const minus_deltas = shared.minus_deltas[buffer] + 2 * column;
@@ -221,14 +226,15 @@ void attention_tensor_core_grad(AttentionGradCall& c) {
   const int64_t query_tiles = (p.queries + matrix_rows - 1) / matrix_rows;
   const int64_t key_tiles = (p.keys + matrix_rows - 1) / matrix_rows;
   const AttentionGradArguments<bf16> g = run.grad(query_tiles);
+  const PhiloxKeys round_keys = round_keys_of(p.dropout_key);
   with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto plain) {
     constexpr int W = decltype(width)::value;
     launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(plain)::value>,
                   {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
-                  static_cast<int>(query_tiles));
+                  round_keys, static_cast<int>(query_tiles));
     launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(plain)::value>,
                   {static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
-                  static_cast<int>(key_tiles));
+                  round_keys, static_cast<int>(key_tiles));
   });
   run.add_slope_parts();
 }
