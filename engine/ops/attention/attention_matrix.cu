@@ -15,16 +15,16 @@ struct Largest {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-template <int W, bool plain>
+template <int W, MatrixRules kind>
 __global__ void matrix_forward(AttentionArguments<bf16> a, PhiloxKeys round_keys, Heads<bf16> y, float* lse,
                                int tiles) {
   constexpr int N = matrix_columns<W>, C = N < 64 ? N : 64;  // C columns of scores at a time
+  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   ForwardTiles<W>& shared = *dynamic_shared<ForwardTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * matrix_rows;
   const HeadRules<bf16> rules(a, b, h);
-  const bool is_ruled = !plain && has_rules(a);
   const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float result[W / 8][4], top[2] = {least_top<float>, least_top<float>}, total[2] = {0, 0};
   matrix_clear(result);
@@ -51,7 +51,8 @@ __global__ void matrix_forward(AttentionArguments<bf16> a, PhiloxKeys round_keys
       matrix_clear(s);
       matrix_product(shared.queries, shared.keys[buffer].row(n), s);
       uint32_t kept = ~0u;
-      if (!plain && a.dropout) kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
+      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
+        kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
       if (is_ruled) matrix_apply<false, true>(rules, a.score_scale(), s, first + place.row, column);
       else if (j0 + n + C > rules.visible(own)) matrix_apply<false, false>(rules, 1, s, first + place.row, column);
 #pragma unroll
@@ -72,7 +73,7 @@ __global__ void matrix_forward(AttentionArguments<bf16> a, PhiloxKeys round_keys
             float& p = s[x][2 * half + e];
             p = fast_exp2(unit * p - largest);
             total[half] += p;
-            if (!plain && !(kept >> (4 * x + 2 * half + e) & 1)) p = 0;
+            if (!is_plain && !(kept >> (4 * x + 2 * half + e) & 1)) p = 0;
           }
       }
       matrix_accumulate<W>(s, shared.values[buffer].row(n), result);
@@ -95,9 +96,9 @@ void attention_tensor_core(AttentionCall& c) {
   const AttentionProblem& p = c.problem;
   const AttentionArguments<bf16> a(p, c.q, c.k, c.v, c.slopes);
   const int64_t tiles = (p.queries + matrix_rows - 1) / matrix_rows;
-  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto plain) {
+  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
-    launch_kernel("attention_tensor_core", matrix_forward<W, decltype(plain)::value>,
+    launch_kernel("attention_tensor_core", matrix_forward<W, decltype(rules)::value>,
                   {static_cast<unsigned>(tiles * p.heads * p.batch), matrix_threads, sizeof(ForwardTiles<W>)}, a,
                   round_keys_of(p.dropout_key), mutable_heads_of<bf16>(c.out.y), c.out.lse.mutable_data<float>(),
                   static_cast<int>(tiles));

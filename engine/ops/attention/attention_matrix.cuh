@@ -250,13 +250,17 @@ __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const 
   return bits;
 }
 
-/// Calls f(W, plain) with integral constants. Plain: no rules but causality, and a scale that keeps the order of
-/// scores.
+/// What a kernel is compiled for: causality only, that and dropout, or whatever there is: ALiBi, a mask, a scale that
+/// turns scores round.
+enum class MatrixRules { causal, dropout, any };
+
+/// Calls f(W, rules) with integral constants.
 template <class F>
 void with_matrix_kernel(int64_t width, const AttentionArguments<bf16>& a, F&& f) {
   const auto with_width = [&](auto w) {
-    if (a.is_plain() && a.scale > 0) f(w, std::true_type{});
-    else f(w, std::false_type{});
+    if (a.slopes || a.key_mask || !(a.scale > 0)) f(w, std::integral_constant<MatrixRules, MatrixRules::any>{});
+    else if (a.dropout) f(w, std::integral_constant<MatrixRules, MatrixRules::dropout>{});
+    else f(w, std::integral_constant<MatrixRules, MatrixRules::causal>{});
   };
   if (width <= 8) with_width(std::integral_constant<int, 8>{});
   else if (width <= 16) with_width(std::integral_constant<int, 16>{});
@@ -264,8 +268,5 @@ void with_matrix_kernel(int64_t width, const AttentionArguments<bf16>& a, F&& f)
   else if (width <= 64) with_width(std::integral_constant<int, 64>{});
   else with_width(std::integral_constant<int, 128>{});
 }
-
-/// Whether scores need more than causality, or a scale that is not positive.
-__device__ inline bool has_rules(const AttentionArguments<bf16>& a) { return a.slopes || a.key_mask || !(a.scale > 0); }
 
 }  // namespace headroom::engine::cuda

@@ -36,16 +36,16 @@ struct SlopeSums {
 };
 
 /// dq of 64 queries, and the tile's part of dslopes.
-template <int W, bool plain>
+template <int W, MatrixRules kind>
 __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
                                   int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
+  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * matrix_rows;
   const HeadRules<bf16> rules(a, b, h);
-  const bool is_ruled = !plain && has_rules(a);
   const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dq[W / 8][4], top[2], delta[2];
   SlopeSums slope_sums[2];
@@ -77,11 +77,12 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
       const int own = first + 16 * place.warp, column = j0 + n + place.column;
       if (j0 + n >= rules.visible(own + 15)) break;  // none of these keys is seen by any of the warp's queries
       uint32_t kept = ~0u;
-      if (!plain && a.dropout) kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
+      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
+        kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
       float s[C / 8][4], ds[C / 8][4];
       matrix_clear(s);
       matrix_product(shared.own[0], shared.first[buffer].row(n), s);
-      if (plain) matrix_set(ds, -delta[0], -delta[1]);
+      if (is_plain) matrix_set(ds, -delta[0], -delta[1]);
       else matrix_clear(ds);
       matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
       if (is_ruled) matrix_apply<false, true>(rules, a.score_scale(), s, first + place.row, column);
@@ -92,10 +93,10 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
         for (int e = 0; e < 4; ++e) {
           const int half = e / 2;
           s[x][e] = fast_exp2(unit * s[x][e] - top[half]);
-          if (!plain) ds[x][e] = (kept >> (4 * x + e) & 1 ? ds[x][e] : 0) * a.kept - delta[half];
+          if (!is_plain) ds[x][e] = (kept >> (4 * x + e) & 1 ? ds[x][e] : 0) * a.kept - delta[half];
           ds[x][e] *= s[x][e];
         }
-      if (!plain && g.dslope_parts)
+      if (is_ruled && g.dslope_parts)
 #pragma unroll
         for (int x = 0; x < C / 8; ++x)
 #pragma unroll
@@ -110,22 +111,22 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
     const int i = first + place.row + 8 * half;
     if (i < rules.queries) matrix_write<W>(dq, half, a.scale, g.dq.row(b, i, h), g.dq.width);
   }
-  if (plain || !g.dslope_parts) return;
+  if (!is_ruled || !g.dslope_parts) return;
   const float dslope = block_reduce(slope_sums[0].dslope() + slope_sums[1].dslope(), shared.tops[0], Add{});
   if (threadIdx.x == 0) g.dslope_parts[(int64_t{b} * a.heads + h) * tiles + at.tile] = dslope;
 }
 
 /// dk and dv of 64 keys, summed over the queries of every head that shares them.
-template <int W, bool plain>
+template <int W, MatrixRules kind>
 __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
                                 int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
+  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads / a.group);
   const int b = at.sequence, kv_head = at.head, first = at.tile * matrix_rows;
   const int queries = a.q.tokens;
-  const bool is_ruled = !plain && has_rules(a);
   const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dk[W / 8][4], dv[W / 8][4];
   matrix_clear(dk), matrix_clear(dv);
@@ -173,7 +174,8 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
       const int own = first + 16 * place.warp, column = n + place.column;
       if (i0 + n + C <= rules.first_query(own)) continue;  // none of these queries sees any of the warp's keys
       uint32_t kept = ~0u;
-      if (!plain && a.dropout) kept = matrix_kept<true, C>(a, round_keys, rules, first + place.row, i0 + column);
+      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
+        kept = matrix_kept<true, C>(a, round_keys, rules, first + place.row, i0 + column);
       float p[C / 8][4], ds[C / 8][4];
       const float* const tops = shared.tops[buffer] + column;
       const float* const minus_deltas = shared.minus_deltas[buffer] + 2 * column;
@@ -181,7 +183,7 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
       matrix_product(shared.own[0], shared.first[buffer].row(n), p);
 #pragma unroll
       for (int x = 0; x < C / 8; ++x) {
-        const float4 four = plain ? *reinterpret_cast<const float4*>(minus_deltas + 16 * x) : float4{0, 0, 0, 0};
+        const float4 four = is_plain ? *reinterpret_cast<const float4*>(minus_deltas + 16 * x) : float4{0, 0, 0, 0};
         ds[x][0] = four.x, ds[x][1] = four.y, ds[x][2] = four.z, ds[x][3] = four.w;
       }
       matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
@@ -194,9 +196,9 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
         const float2 minus_delta = *reinterpret_cast<const float2*>(minus_deltas + 16 * x);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const bool is_kept = plain || (kept >> (4 * x + e) & 1);
+          const bool is_kept = is_plain || (kept >> (4 * x + e) & 1);
           p[x][e] = fast_exp2(unit * p[x][e] - (e % 2 == 0 ? top.x : top.y));
-          if (!plain) ds[x][e] = (is_kept ? ds[x][e] : 0) * a.kept + (e % 2 == 0 ? minus_delta.x : minus_delta.y);
+          if (!is_plain) ds[x][e] = (is_kept ? ds[x][e] : 0) * a.kept + (e % 2 == 0 ? minus_delta.x : minus_delta.y);
           ds[x][e] *= p[x][e];
           if (!is_kept) p[x][e] = 0;
         }
@@ -213,7 +215,7 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
     const int j = first + place.row + 8 * half;
     if (j >= a.k.tokens) continue;
     matrix_write<W>(dk, half, a.scale, g.dk.row(b, j, kv_head), g.dk.width);
-    matrix_write<W>(dv, half, plain ? 1 : a.kept, g.dv.row(b, j, kv_head), g.dv.width);
+    matrix_write<W>(dv, half, is_plain ? 1 : a.kept, g.dv.row(b, j, kv_head), g.dv.width);
   }
 }
 
@@ -227,12 +229,12 @@ void attention_tensor_core_grad(AttentionGradCall& c) {
   const int64_t key_tiles = (p.keys + matrix_rows - 1) / matrix_rows;
   const AttentionGradArguments<bf16> g = run.grad(query_tiles);
   const PhiloxKeys round_keys = round_keys_of(p.dropout_key);
-  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto plain) {
+  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
-    launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(plain)::value>,
+    launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(rules)::value>,
                   {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
                   round_keys, static_cast<int>(query_tiles));
-    launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(plain)::value>,
+    launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(rules)::value>,
                   {static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
                   round_keys, static_cast<int>(key_tiles));
   });
