@@ -8,13 +8,22 @@
 // them.
 namespace headroom::engine {
 
+/// One round of Philox.
+HEADROOM_HD inline std::array<uint32_t, 4> philox_round(const std::array<uint32_t, 4>& c,
+                                                        const std::array<uint32_t, 2>& k) {
+  const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
+  return {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+          static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+}
+
+/// What the rounds of Philox take from its key.
+using PhiloxKeys = std::array<std::array<uint32_t, 2>, 10>;
+
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words from a
 /// counter and a key. The same bits on every machine, thread and device.
 HEADROOM_HD inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
-    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
-         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    c = philox_round(c, k);
     k[0] += 0x9E3779B9u;
     k[1] += 0xBB67AE85u;
   }
@@ -39,6 +48,24 @@ struct RngKey {
 HEADROOM_HD inline std::array<uint32_t, 4> random_words(const RngKey& key, uint64_t block) {
   return philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0u, key.stream},
                 {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)});
+}
+
+/// What random_words(key, …) needs of a key, for kernels that make many: a GPU reads it where the arguments are.
+inline PhiloxKeys round_keys_of(const RngKey& key) {
+  PhiloxKeys keys{};
+  for (uint32_t round = 0; round < keys.size(); ++round)
+    keys[round] = {static_cast<uint32_t>(key.seed) + round * 0x9E3779B9u,
+                   static_cast<uint32_t>(key.seed >> 32) + round * 0xBB67AE85u};
+  return keys;
+}
+/// The same words from the round keys and the key's stream.
+HEADROOM_HD inline std::array<uint32_t, 4> random_words(const PhiloxKeys& keys, uint32_t stream, uint64_t block) {
+  std::array<uint32_t, 4> c{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0u, stream};
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (size_t round = 0; round < keys.size(); ++round) c = philox_round(c, keys[round]);
+  return c;
 }
 
 /// The 32 random bits of element i of a key.

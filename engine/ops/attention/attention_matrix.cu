@@ -15,15 +15,16 @@ struct Largest {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-template <int W, bool plain>
-__global__ void matrix_forward(AttentionArguments<bf16> a, Heads<bf16> y, float* lse, int tiles) {
-  constexpr int N = matrix_columns<W>;
+template <int W, MatrixRules kind>
+__global__ void matrix_forward(AttentionArguments<bf16> a, PhiloxKeys round_keys, Heads<bf16> y, float* lse,
+                               int tiles) {
+  constexpr int N = matrix_columns<W>, C = N < 64 ? N : 64;  // C columns of scores at a time
+  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   ForwardTiles<W>& shared = *dynamic_shared<ForwardTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * matrix_rows;
   const HeadRules<bf16> rules(a, b, h);
-  const bool is_ruled = !plain && has_rules(a);
   const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float result[W / 8][4], top[2] = {least_top<float>, least_top<float>}, total[2] = {0, 0};
   matrix_clear(result);
@@ -42,36 +43,41 @@ __global__ void matrix_forward(AttentionArguments<bf16> a, Heads<bf16> y, float*
     __syncthreads();  // the tile is there, and the one before is no longer read
     if (j0 + N < end) fill(1 - buffer);
     commit_copies();
-    float s[N / 8][4];
-    matrix_clear(s);
-    matrix_product(shared.queries, shared.keys[buffer].row(0), s);
-    uint32_t kept = ~0u;
-    if (!plain && a.dropout) kept = matrix_kept<false, N>(a, rules, first + place.row, j0 + place.column);
-    if (is_ruled) matrix_apply<false, true>(rules, a.score_scale(), s, first + place.row, j0 + place.column);
-    else if (j0 + N > rules.visible(first + 16 * place.warp))  // any key is hidden from any of the warp's queries
-      matrix_apply<false, false>(rules, 1, s, first + place.row, j0 + place.column);
+#pragma unroll 1
+    for (int n = 0; n < N; n += C) {
+      const int own = first + 16 * place.warp, column = j0 + n + place.column;
+      if (j0 + n >= rules.visible(own + 15)) break;  // none of these keys is seen by any of the warp's queries
+      float s[C / 8][4];
+      matrix_clear(s);
+      matrix_product(shared.queries, shared.keys[buffer].row(n), s);
+      uint32_t kept = ~0u;
+      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
+        kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
+      if (is_ruled) matrix_apply<false, true>(rules, a.score_scale(), s, first + place.row, column);
+      else if (j0 + n + C > rules.visible(own)) matrix_apply<false, false>(rules, 1, s, first + place.row, column);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float largest = -infinity<float>;
+      for (int half = 0; half < 2; ++half) {
+        float largest = -infinity<float>;
 #pragma unroll
-      for (int x = 0; x < N / 8; ++x) largest = fmaxf(largest, fmaxf(s[x][2 * half], s[x][2 * half + 1]));
-      largest = fmaxf(top[half], unit * matrix_row_reduce(largest, Largest{}));
-      const float factor = fast_exp2(top[half] - largest);
-      top[half] = largest;
-      total[half] *= factor;
+        for (int x = 0; x < C / 8; ++x) largest = fmaxf(largest, fmaxf(s[x][2 * half], s[x][2 * half + 1]));
+        largest = fmaxf(top[half], unit * matrix_row_reduce(largest, Largest{}));
+        const float factor = fast_exp2(top[half] - largest);
+        top[half] = largest;
+        total[half] *= factor;
 #pragma unroll
-      for (int x = 0; x < W / 8; ++x) result[x][2 * half] *= factor, result[x][2 * half + 1] *= factor;
+        for (int x = 0; x < W / 8; ++x) result[x][2 * half] *= factor, result[x][2 * half + 1] *= factor;
 #pragma unroll
-      for (int x = 0; x < N / 8; ++x)
+        for (int x = 0; x < C / 8; ++x)
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          float& p = s[x][2 * half + e];
-          p = fast_exp2(unit * p - largest);
-          total[half] += p;
-          if (!plain && !(kept >> (4 * x + 2 * half + e) & 1)) p = 0;
-        }
+          for (int e = 0; e < 2; ++e) {
+            float& p = s[x][2 * half + e];
+            p = fast_exp2(unit * p - largest);
+            total[half] += p;
+            if (!is_plain && !(kept >> (4 * x + 2 * half + e) & 1)) p = 0;
+          }
+      }
+      matrix_accumulate<W>(s, shared.values[buffer].row(n), result);
     }
-    matrix_accumulate<W>(s, shared.values[buffer].row(0), result);
   }
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -90,11 +96,12 @@ void attention_tensor_core(AttentionCall& c) {
   const AttentionProblem& p = c.problem;
   const AttentionArguments<bf16> a(p, c.q, c.k, c.v, c.slopes);
   const int64_t tiles = (p.queries + matrix_rows - 1) / matrix_rows;
-  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto plain) {
+  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
-    launch_kernel("attention_tensor_core", matrix_forward<W, decltype(plain)::value>,
+    launch_kernel("attention_tensor_core", matrix_forward<W, decltype(rules)::value>,
                   {static_cast<unsigned>(tiles * p.heads * p.batch), matrix_threads, sizeof(ForwardTiles<W>)}, a,
-                  mutable_heads_of<bf16>(c.out.y), c.out.lse.mutable_data<float>(), static_cast<int>(tiles));
+                  round_keys_of(p.dropout_key), mutable_heads_of<bf16>(c.out.y), c.out.lse.mutable_data<float>(),
+                  static_cast<int>(tiles));
   });
 }
 

@@ -18,9 +18,11 @@
 namespace headroom::engine::cuda {
 
 inline constexpr int matrix_warps = 4, matrix_threads = matrix_warps * warp_size, matrix_rows = 16 * matrix_warps;
-/// Rows of the other side at a time: what fits into the registers, and into 99 KiB of shared memory.
+/// Rows of the other side that are copied at a time: what fits into 99 KiB of shared memory.
 template <int W>
-inline constexpr int matrix_columns = W == 128 ? 32 : 64;
+inline constexpr int matrix_columns = W <= 16    ? 128
+                                      : W == 128 ? 32
+                                                 : 64;
 
 /// Between rows in shared memory.
 template <int W>
@@ -38,9 +40,11 @@ struct MatrixRows {
   __device__ explicit MatrixRows(const Rows<bf16>& x) : step(x.step) {
     const uint32_t numbers = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(x.first) / sizeof(bf16)) |
                              static_cast<uint32_t>(x.step) | static_cast<uint32_t>(x.width);
-    pack = numbers % 8 == 0 ? 8 : numbers % 4 == 0 ? 4 : numbers % 2 == 0 ? 2 : 1;
-    const int packs = W / pack, row = static_cast<int>(threadIdx.x) / packs;
-    const int column = static_cast<int>(threadIdx.x) % packs * pack;
+    const int log_pack = numbers % 8 == 0 ? 3 : numbers % 4 == 0 ? 2 : numbers % 2 == 0 ? 1 : 0;
+    pack = 1 << log_pack;
+    const uint32_t packs = W >> log_pack;  // of a row; a power of two, by which threads are divided in one instruction
+    const int row = static_cast<int>(threadIdx.x << log_pack) / W;
+    const int column = static_cast<int>((threadIdx.x & (packs - 1)) << log_pack);
     from = x.first + row * x.step + column;
     there = column < x.width ? x.count - row : 0;
     to = row * matrix_step<W> + column;
@@ -208,8 +212,8 @@ __device__ inline float matrix_row_reduce(float value, const Join& join) {
 /// elements have the same words make each a part of them for all columns, and then exchange them. A loop, not unrolled:
 /// see DropoutRow::kept.
 template <bool is_key_row, int N>
-__device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const HeadRules<bf16>& rules, int row,
-                                       int column) {
+__device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const PhiloxKeys& round_keys,
+                                       const HeadRules<bf16>& rules, int row, int column) {
   static_assert(N <= 64);
   const int lane = MatrixPlace().lane, own = is_key_row ? lane / 4 % 4 : lane % 2;
   // The lane makes the words of four keys that follow one another, of one query, at each x.
@@ -223,7 +227,7 @@ __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const 
   for (int x = 0; x < N / 8; ++x, block += is_key_row ? 2 * keys : 2) {
     uint32_t four = 0;
     if (is_one_word) {
-      const std::array<uint32_t, 4> words = random_words(a.dropout_key, block);
+      const std::array<uint32_t, 4> words = random_words(round_keys, a.dropout_key.stream, block);
 #pragma unroll
       for (int n = 0; n < 4; ++n) four |= static_cast<uint32_t>(words[n] >= a.dropped_below) << n;
     } else {
@@ -246,13 +250,17 @@ __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const 
   return bits;
 }
 
-/// Calls f(W, plain) with integral constants. Plain: no rules but causality, and a scale that keeps the order of
-/// scores.
+/// What a kernel is compiled for: causality only, that and dropout, or whatever there is: ALiBi, a mask, a scale that
+/// turns scores round.
+enum class MatrixRules { causal, dropout, any };
+
+/// Calls f(W, rules) with integral constants.
 template <class F>
 void with_matrix_kernel(int64_t width, const AttentionArguments<bf16>& a, F&& f) {
   const auto with_width = [&](auto w) {
-    if (a.is_plain() && a.scale > 0) f(w, std::true_type{});
-    else f(w, std::false_type{});
+    if (a.slopes || a.key_mask || !(a.scale > 0)) f(w, std::integral_constant<MatrixRules, MatrixRules::any>{});
+    else if (a.dropout) f(w, std::integral_constant<MatrixRules, MatrixRules::dropout>{});
+    else f(w, std::integral_constant<MatrixRules, MatrixRules::causal>{});
   };
   if (width <= 8) with_width(std::integral_constant<int, 8>{});
   else if (width <= 16) with_width(std::integral_constant<int, 16>{});
@@ -260,8 +268,5 @@ void with_matrix_kernel(int64_t width, const AttentionArguments<bf16>& a, F&& f)
   else if (width <= 64) with_width(std::integral_constant<int, 64>{});
   else with_width(std::integral_constant<int, 128>{});
 }
-
-/// Whether scores need more than causality, or a scale that is not positive.
-__device__ inline bool has_rules(const AttentionArguments<bf16>& a) { return a.slopes || a.key_mask || !(a.scale > 0); }
 
 }  // namespace headroom::engine::cuda

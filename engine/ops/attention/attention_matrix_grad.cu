@@ -36,15 +36,16 @@ struct SlopeSums {
 };
 
 /// dq of 64 queries, and the tile's part of dslopes.
-template <int W, bool plain>
-__global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, int tiles) {
+template <int W, MatrixRules kind>
+__global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
+                                  int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
+  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * matrix_rows;
   const HeadRules<bf16> rules(a, b, h);
-  const bool is_ruled = !plain && has_rules(a);
   const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dq[W / 8][4], top[2], delta[2];
   SlopeSums slope_sums[2];
@@ -71,16 +72,17 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
     __syncthreads();  // the tile is there, and the one before is no longer read
     if (j0 + N < end) fill(1 - buffer);
     commit_copies();
-    uint32_t kept = ~0u;
-    if (!plain && a.dropout) kept = matrix_kept<false, N>(a, rules, first + place.row, j0 + place.column);
 #pragma unroll 1
-    for (int n = 0; n < N; n += C, kept >>= C / 2 % 32) {
+    for (int n = 0; n < N; n += C) {
       const int own = first + 16 * place.warp, column = j0 + n + place.column;
       if (j0 + n >= rules.visible(own + 15)) break;  // none of these keys is seen by any of the warp's queries
+      uint32_t kept = ~0u;
+      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
+        kept = matrix_kept<false, C>(a, round_keys, rules, first + place.row, column);
       float s[C / 8][4], ds[C / 8][4];
       matrix_clear(s);
       matrix_product(shared.own[0], shared.first[buffer].row(n), s);
-      if (plain) matrix_set(ds, -delta[0], -delta[1]);
+      if (is_plain) matrix_set(ds, -delta[0], -delta[1]);
       else matrix_clear(ds);
       matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
       if (is_ruled) matrix_apply<false, true>(rules, a.score_scale(), s, first + place.row, column);
@@ -90,13 +92,17 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const int half = e / 2;
-          const float p = fast_exp2(unit * s[x][e] - top[half]);
-          if (!plain) ds[x][e] = (kept >> (4 * x + e) & 1 ? ds[x][e] : 0) * a.kept - delta[half];
-          ds[x][e] *= p;
-          if (plain || !g.dslope_parts) continue;
-          const int i = first + place.row + 8 * half, j = column + 8 * x + e % 2;
-          slope_sums[half].add(p, ds[x][e], rules.distance(i, j));
+          s[x][e] = fast_exp2(unit * s[x][e] - top[half]);
+          if (!is_plain) ds[x][e] = (kept >> (4 * x + e) & 1 ? ds[x][e] : 0) * a.kept - delta[half];
+          ds[x][e] *= s[x][e];
         }
+      if (is_ruled && g.dslope_parts)
+#pragma unroll
+        for (int x = 0; x < C / 8; ++x)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            slope_sums[e / 2].add(s[x][e], ds[x][e],
+                                  rules.distance(first + place.row + 8 * (e / 2), column + 8 * x + e % 2));
       matrix_accumulate<W>(ds, shared.first[buffer].row(n), dq);
     }
   }
@@ -105,21 +111,22 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
     const int i = first + place.row + 8 * half;
     if (i < rules.queries) matrix_write<W>(dq, half, a.scale, g.dq.row(b, i, h), g.dq.width);
   }
-  if (plain || !g.dslope_parts) return;
+  if (!is_ruled || !g.dslope_parts) return;
   const float dslope = block_reduce(slope_sums[0].dslope() + slope_sums[1].dslope(), shared.tops[0], Add{});
   if (threadIdx.x == 0) g.dslope_parts[(int64_t{b} * a.heads + h) * tiles + at.tile] = dslope;
 }
 
 /// dk and dv of 64 keys, summed over the queries of every head that shares them.
-template <int W, bool plain>
-__global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, int tiles) {
+template <int W, MatrixRules kind>
+__global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
+                                int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
+  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads / a.group);
   const int b = at.sequence, kv_head = at.head, first = at.tile * matrix_rows;
   const int queries = a.q.tokens;
-  const bool is_ruled = !plain && has_rules(a);
   const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dk[W / 8][4], dv[W / 8][4];
   matrix_clear(dk), matrix_clear(dv);
@@ -128,18 +135,17 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
   int next_head = kv_head * a.group, next = begin;  // of the tile that is copied next
   const auto rows_of = [&](const Heads<const bf16>& x) { return MatrixRows<W>(x.rows(b, begin, next_head, queries)); };
   MatrixRows<W> query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
+  int64_t next_row = (int64_t{b} * a.heads + next_head) * queries + begin + static_cast<int>(threadIdx.x);
   float next_top = 0, next_delta = 0;
   const auto fill = [&](int buffer) {
     shared.first[buffer].fill(query_rows), shared.second[buffer].fill(dy_rows);
-    const int i = next + static_cast<int>(threadIdx.x);
-    const int64_t row = (int64_t{b} * a.heads + next_head) * queries + i;
-    const bool is_there = threadIdx.x < N && i < queries;
-    next_top = is_there ? g.lse[row] : -infinity<float>;
-    next_delta = is_there ? g.delta[row] : 0;
-    next += N;
+    const bool is_there = threadIdx.x < N && next + static_cast<int>(threadIdx.x) < queries;
+    next_top = is_there ? g.lse[next_row] : -infinity<float>;
+    next_delta = is_there ? g.delta[next_row] : 0;
+    next += N, next_row += N;
     if (next < queries) {
       query_rows.skip(N), dy_rows.skip(N);
-    } else if (next = begin, ++next_head < end_head) {
+    } else if (next_row += queries - (next - begin), next = begin, ++next_head < end_head) {
       query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
     }
   };
@@ -163,12 +169,13 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
     const bool has_next = next_head < end_head;
     if (has_next) fill(1 - buffer);
     commit_copies();
-    uint32_t kept = ~0u;
-    if (!plain && a.dropout) kept = matrix_kept<true, N>(a, rules, first + place.row, i0 + place.column);
 #pragma unroll 1
-    for (int n = 0; n < N; n += C, kept >>= C / 2 % 32) {
+    for (int n = 0; n < N; n += C) {
       const int own = first + 16 * place.warp, column = n + place.column;
       if (i0 + n + C <= rules.first_query(own)) continue;  // none of these queries sees any of the warp's keys
+      uint32_t kept = ~0u;
+      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
+        kept = matrix_kept<true, C>(a, round_keys, rules, first + place.row, i0 + column);
       float p[C / 8][4], ds[C / 8][4];
       const float* const tops = shared.tops[buffer] + column;
       const float* const minus_deltas = shared.minus_deltas[buffer] + 2 * column;
@@ -176,7 +183,7 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
       matrix_product(shared.own[0], shared.first[buffer].row(n), p);
 #pragma unroll
       for (int x = 0; x < C / 8; ++x) {
-        const float4 four = plain ? *reinterpret_cast<const float4*>(minus_deltas + 16 * x) : float4{0, 0, 0, 0};
+        const float4 four = is_plain ? *reinterpret_cast<const float4*>(minus_deltas + 16 * x) : float4{0, 0, 0, 0};
         ds[x][0] = four.x, ds[x][1] = four.y, ds[x][2] = four.z, ds[x][3] = four.w;
       }
       matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
@@ -189,9 +196,9 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
         const float2 minus_delta = *reinterpret_cast<const float2*>(minus_deltas + 16 * x);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const bool is_kept = plain || (kept >> (4 * x + e) & 1);
+          const bool is_kept = is_plain || (kept >> (4 * x + e) & 1);
           p[x][e] = fast_exp2(unit * p[x][e] - (e % 2 == 0 ? top.x : top.y));
-          if (!plain) ds[x][e] = (is_kept ? ds[x][e] : 0) * a.kept + (e % 2 == 0 ? minus_delta.x : minus_delta.y);
+          if (!is_plain) ds[x][e] = (is_kept ? ds[x][e] : 0) * a.kept + (e % 2 == 0 ? minus_delta.x : minus_delta.y);
           ds[x][e] *= p[x][e];
           if (!is_kept) p[x][e] = 0;
         }
@@ -208,7 +215,7 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
     const int j = first + place.row + 8 * half;
     if (j >= a.k.tokens) continue;
     matrix_write<W>(dk, half, a.scale, g.dk.row(b, j, kv_head), g.dk.width);
-    matrix_write<W>(dv, half, plain ? 1 : a.kept, g.dv.row(b, j, kv_head), g.dv.width);
+    matrix_write<W>(dv, half, is_plain ? 1 : a.kept, g.dv.row(b, j, kv_head), g.dv.width);
   }
 }
 
@@ -221,14 +228,15 @@ void attention_tensor_core_grad(AttentionGradCall& c) {
   const int64_t query_tiles = (p.queries + matrix_rows - 1) / matrix_rows;
   const int64_t key_tiles = (p.keys + matrix_rows - 1) / matrix_rows;
   const AttentionGradArguments<bf16> g = run.grad(query_tiles);
-  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto plain) {
+  const PhiloxKeys round_keys = round_keys_of(p.dropout_key);
+  with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
-    launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(plain)::value>,
+    launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(rules)::value>,
                   {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
-                  static_cast<int>(query_tiles));
-    launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(plain)::value>,
+                  round_keys, static_cast<int>(query_tiles));
+    launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(rules)::value>,
                   {static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
-                  static_cast<int>(key_tiles));
+                  round_keys, static_cast<int>(key_tiles));
   });
   run.add_slope_parts();
 }
