@@ -103,10 +103,11 @@ TEST_CASE("memory: a training in bf16 has copies beside the weights, and activat
   CHECK(reduced.activations >= 0.5 * exact.activations);
 }
 
-TEST_CASE("memory: what cuDNN's gradient of attention works in counts where cuDNN takes the heads") {
+TEST_CASE("memory: what the gradient of attention works in on a GPU counts") {
   const StudyFile file(small_study());
   WorkPool pool({});
-  const auto activations = [&](const char* length, const char* width) {
+  using headroom::engine::Precision;
+  const auto activations = [&](const char* length, const char* width, Precision precision = Precision::bf16) {
     const std::vector<std::string> settings{
         std::string("task={kind=\"next-token\", source=\"markov\", length=") + length + "}",
         "report.y={metric=\"cross_entropy\"}",
@@ -115,7 +116,7 @@ TEST_CASE("memory: what cuDNN's gradient of attention works in counts where cuDN
         "sweep.\"model.heads\"=[1]",
         "train.batch=2"};
     TrialConfig config = load_study(file.path(), base_profile, settings).trials.at(0).config;
-    config.train.precision = headroom::engine::Precision::bf16;
+    config.train.precision = precision;
     config.train.device = {headroom::engine::Device::Kind::cuda, 0};
     const headroom::tasks::Work& work = pool.get(config);
     return memory_need(config, work).activations;
@@ -124,6 +125,10 @@ TEST_CASE("memory: what cuDNN's gradient of attention works in counts where cuDN
   CHECK(activations("128", "32") == Approx(128 * per_token + 2 * 128 * 128 * 2));
   CHECK(activations("128", "24") == Approx(128 * activations("16", "24") / 16));  // nor are narrow heads
   CHECK(activations("12800", "32") == Approx(12800 * per_token));                 // 625 MiB: our own kernels
+  const double exact = activations("16", "32", Precision::f32) / 16;              // nothing is stored of so few queries
+  CHECK(activations("100", "32", Precision::f32) == Approx(100 * exact + 2 * 2 * 100 * 128 * 4));  // p and ds
+  CHECK(activations("5000", "32", Precision::f32) == Approx(5000 * exact + 2 * 5000 * 5056 * 4));  // of one sequence
+  CHECK(activations("12800", "32", Precision::f32) == Approx(12800 * exact));
 }
 
 TEST_CASE("the memory limit is the smallest of the machine's and of all control groups around the process") {

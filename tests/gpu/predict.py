@@ -34,8 +34,8 @@ TILE = {"bf16": (128, 128), "f32": (128, 64)}
 MISALIGNED = {"bf16": 1 / 3, "f32": 0.8}
 MISALIGNED_MEMORY = 0.5     # of OF_MEMORY: numbers are read one by one
 # Attention's products, of peak: cuDNN's; ours on tensor cores (mma.sync, no bulk copies); ours in f32, where a query
-# is a thread's (narrow heads) or every 16 multiply-adds take two loads from shared memory (wide ones).
-ATTENTION = {"cuDNN": 0.4, "tensor cores": 0.22, "narrow": 0.4, "wide": 0.25}
+# is a thread's (narrow heads) or every 64 multiply-adds take four loads from shared memory (blocks), or 16 two (wide).
+ATTENTION = {"cuDNN": 0.4, "tensor cores": 0.22, "narrow": 0.4, "wide": 0.25, "blocks": 0.5}
 EXPS_PER_CLOCK = 16         # of one multiprocessor
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 # bf16 heads narrower than this go to our own kernels: engine/cuda/sdpa_rules.cpp.
 CUDNN_WIDTH, CUDNN_QUERIES, CUDNN_WORKSPACE = 32, 16, 256 << 20
 NARROW_WIDTH = 16  # f32 heads up to this have kernels of their own: engine/ops/attention/attention_cuda.h
+STORED_BYTES = 256 << 20  # p and ds that the gradient of f32 heads holds at a time: likewise
 
 
 class Kernel(NamedTuple):
@@ -132,6 +133,22 @@ class Step:
                 c["length"] > CUDNN_QUERIES and (c["batch"] > 1 or c["length"] % 64 == 0) and
                 not (backward and c["batch"] * c["heads"] * queries * keys * 2 > CUDNN_WORKSPACE))
 
+    def attention_kind(self, backward):
+        c = self.c
+        if self.is_cudnn(backward):
+            return "cuDNN"
+        if self.way == "bf16":
+            return "tensor cores"
+        if c["head_dim"] <= NARROW_WIDTH:
+            return "narrow"
+        return "blocks" if c["head_dim"] % 4 == 0 and c["length"] > 64 else "wide"
+
+    def stored_shares(self):
+        """Of the heads, for which the gradient of "blocks" keeps p and ds in memory; 0: it is left to "wide"."""
+        c = self.c
+        head = 8 * c["length"] * -(-c["length"] // 64) * 64
+        return math.ceil(c["batch"] * c["heads"] / (STORED_BYTES // head)) if head <= STORED_BYTES else 0
+
     def attention(self, backward):
         c = self.c
         pairs = self.tokens * c["heads"] * c["length"] / (2 if c["causal"] else 1)
@@ -142,16 +159,24 @@ class Step:
         width = c["head_dim"]
         if self.way == "bf16":
             width = max(16, 1 << (width - 1).bit_length())
-        kind = ("cuDNN" if self.is_cudnn(backward) else "tensor cores" if self.way == "bf16" else
-                "narrow" if c["head_dim"] <= NARROW_WIDTH else "wide")
+        kind = self.attention_kind(backward)
+        shares = self.stored_shares() if backward and kind == "blocks" else 0
+        if backward and kind == "blocks" and not shares:
+            kind = "wide"
 
-        def one(name, products, tensors):
-            self.kernels.append(Kernel(name, tensors * numbers * self.size + statistics, flops=6 * pairs, exps=pairs,
-                                       attention=(kind, products * 2 * pairs * width, blocks)))
+        def one(name, products, tensors, matrices=0, shares=1):
+            self.kernels.append(Kernel(name, (tensors * numbers * self.size + statistics + 4 * matrices * pairs) / shares,
+                                       flops=6 * pairs / shares, exps=pairs / shares,
+                                       attention=(kind, products * 2 * pairs * width / shares, blocks / shares)))
         if not backward:
             one("attention", 2, 4)
         elif kind == "cuDNN":
             one("attention dq dk dv", 5, 8)
+        elif shares:
+            self.add("attention delta", 2 * numbers, statistics)
+            for _ in range(shares):
+                one("attention p ds", 2, 4, 2, shares)
+                one("attention dq dk dv", 3, 6, 3, shares)
         else:  # scores and their gradients twice: once for dq, once for dk and dv
             self.add("attention delta", 2 * numbers, statistics)
             one("attention dq", 3, 5)

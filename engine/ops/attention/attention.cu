@@ -14,6 +14,17 @@ bool is_narrow_grad(const AttentionGradCall& c) { return fits(c.problem, narrow_
 bool fits_tensor_cores(const AttentionCall& c) { return fits(c.problem, tensor_core_width); }
 bool fits_tensor_cores_grad(const AttentionGradCall& c) { return fits(c.problem, tensor_core_width); }
 
+/// Tiles of 128 queries where they fit, else of 64.
+void run_tiles(AttentionCall& c) {
+  const bool is_blocks = c.q.dtype() == DType::f32 && !c.slopes.defined() && fits_blocks(c.problem);
+  (is_blocks ? attention_block : attention_wide)(c);
+}
+
+void run_tiles_grad(AttentionGradCall& c) {
+  const bool is_stored = c.q.dtype() == DType::f32 && !c.slopes.defined() && stored_share(c.problem).heads > 0;
+  (is_stored ? attention_stored_grad : attention_wide_grad)(c);
+}
+
 /// Decoding: self-attention over a whole sequence never is, so that a model is trained by one kernel whatever its
 /// length. Queries must fit into a block's shared memory.
 bool is_split(const AttentionCall& c) {
@@ -48,7 +59,7 @@ void register_attention() {
                     .takes_strided = true,
                     .supports = is_narrow,
                     .device = cuda});
-  attention_op.add({.name = "tiles", .dtypes = all, .run = attention_wide, .takes_strided = true, .device = cuda});
+  attention_op.add({.name = "tiles", .dtypes = all, .run = run_tiles, .takes_strided = true, .device = cuda});
   attention_grad_op.add({.name = "tensor cores",
                          .dtypes = DType::bf16,
                          .run = attention_tensor_core_grad,
@@ -61,8 +72,7 @@ void register_attention() {
                          .takes_strided = true,
                          .supports = is_narrow_grad,
                          .device = cuda});
-  attention_grad_op.add(
-      {.name = "tiles", .dtypes = all, .run = attention_wide_grad, .takes_strided = true, .device = cuda});
+  attention_grad_op.add({.name = "tiles", .dtypes = all, .run = run_tiles_grad, .takes_strided = true, .device = cuda});
   cached_attention_op.add({.name = "split over keys",
                            .dtypes = all,
                            .run = attention_split_cached,

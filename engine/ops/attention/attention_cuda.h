@@ -13,6 +13,34 @@ void attention_narrow_grad(AttentionGradCall& call);
 void attention_wide(AttentionCall& call);
 void attention_wide_grad(AttentionGradCall& call);
 
+/// f32 heads without slopes whose widths are multiples of 4, where more than 64 queries meet more than 64 keys: tiles
+/// of 128 queries.
+inline bool fits_blocks(const AttentionProblem& p) {
+  return p.qk_dim % 4 == 0 && p.v_dim % 4 == 0 && std::min(p.queries, p.keys) > 64;
+}
+void attention_block(AttentionCall& call);
+
+/// The gradient of such heads: p and ds of some key-value heads at a time, with all query heads that share them, are
+/// kept in memory.
+struct StoredShare {
+  int64_t heads = 0;  ///< at a time; 0: not taken, as where a single one would need more than `most_stored_bytes`
+  int64_t line = 0;   ///< keys, rounded up to 64
+  int64_t bytes = 0;  ///< of all heads of a share
+};
+inline constexpr int64_t most_stored_bytes = int64_t{256} << 20;
+
+inline StoredShare stored_share(const AttentionProblem& p) {
+  constexpr int64_t most_heads = 65535;  // blocks of a launch along z
+  const int64_t line = (p.keys + 63) / 64 * 64, heads = p.batch * p.kv_heads;
+  const int64_t bytes = 2 * p.group() * p.queries * line * static_cast<int64_t>(sizeof(float));
+  const bool is_narrow = std::max(p.qk_dim, p.v_dim) <= narrow_width && p.window == 0;
+  if (heads == 0 || is_narrow || !fits_blocks(p) || bytes > most_stored_bytes) return {};
+  const int64_t most = std::min(most_heads, most_stored_bytes / bytes), shares = (heads + most - 1) / most;
+  const int64_t share = (heads + shares - 1) / shares;  // as even as can be
+  return {share, line, share * bytes};
+}
+void attention_stored_grad(AttentionGradCall& call);
+
 /// bf16 on tensor cores, heads at most so wide; sums and softmax in f32.
 inline constexpr int64_t tensor_core_width = 128;
 void attention_tensor_core(AttentionCall& call);

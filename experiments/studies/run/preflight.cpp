@@ -12,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/isa.h"
+#include "engine/ops/attention/attention_cuda.h"
 #include "engine/transfer.h"
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
@@ -177,14 +178,32 @@ std::string parts_text(const MemoryNeed& need, engine::Device::Kind where) {
   return text;
 }
 
-/// Bytes that cuDNN's gradient of attention works in: of the heads that need most among those it takes, in its newest
-/// version.
-double attention_workspace(const models::TransformerConfig& model, int64_t batch, int64_t length) {
+/// Bytes that the gradient of attention works in on a GPU: of the heads that need most. In bf16 those that cuDNN takes,
+/// in its newest version; in f32 those whose probabilities are stored.
+double attention_workspace(const models::TransformerConfig& model, int64_t batch, int64_t length, bool is_bf16) {
   constexpr int64_t newest = 999999;
   constexpr int capability = 90;
+  const bool has_slopes = !models::scheme_of(model).has_plain_scores();
   int64_t most = 0;
-  models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t) {
+  models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t number) {
     for (const models::HeadGroup& group : layer.groups) {
+      if (!is_bf16) {
+        const engine::AttentionProblem problem{.batch = batch,
+                                               .queries = length,
+                                               .keys = length,
+                                               .heads = group.heads,
+                                               .kv_heads = group.key_value_heads(),
+                                               .qk_dim = group.key_dim(),
+                                               .v_dim = group.v_dim,
+                                               .causal = model.causal,
+                                               .scale = 1,
+                                               .dropout = model.dropout,
+                                               .dropout_key = {},
+                                               .key_mask = {},
+                                               .window = models::window_of(model, number)};
+        if (!has_slopes) most = std::max(most, engine::cuda::stored_share(problem).bytes);
+        continue;
+      }
       const engine::cuda::SdpaProblem problem{.batch = batch,
                                               .queries = length,
                                               .keys = length,
@@ -193,7 +212,7 @@ double attention_workspace(const models::TransformerConfig& model, int64_t batch
                                               .qk_dim = group.key_dim(),
                                               .v_dim = group.v_dim,
                                               .causal = model.causal,
-                                              .has_slopes = !models::scheme_of(model).has_plain_scores(),
+                                              .has_slopes = has_slopes,
                                               .has_dropout = model.dropout > 0};
       if (!engine::cuda::sdpa_rule_against(problem, engine::cuda::SdpaPass::backward, newest, capability).empty())
         continue;
@@ -223,7 +242,7 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   need.state =
       weights * (1 + 1 + waiting + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
   need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
-  if (has_copies && !train.device.is_cpu()) need.activations += attention_workspace(model, part, io.length);
+  if (!train.device.is_cpu()) need.activations += attention_workspace(model, part, io.length, has_copies);
   if (io.input_dim > 0)  // sequences of tokens are as many as the text has
     need.sets = 2 * 4 * static_cast<double>(train.eval_sequences) * static_cast<double>(io.length * io.input_dim);
   return need;

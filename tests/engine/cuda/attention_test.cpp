@@ -27,10 +27,11 @@ struct Sizes {
   double dropout = 0, key_mask = 1;  ///< key_mask: probability that a key may be attended
   bool gradient = true;
   std::optional<double> scale = std::nullopt;
+  int64_t window = 0;
   std::string str() const {
-    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {} scale {}", batch,
-                       queries, keys, heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask,
-                       scale.value_or(0));
+    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {} scale {} window {}",
+                       batch, queries, keys, heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask,
+                       scale.value_or(0), window);
   }
 };
 
@@ -68,7 +69,8 @@ std::vector<Named> run(const Sizes& p, const Operands& in) {
                                  .scale = p.scale,
                                  .dropout = p.dropout,
                                  .dropout_key = {.seed = 3, .stream = 9, .offset = 8},
-                                 .key_mask = in.mask};
+                                 .key_mask = in.mask,
+                                 .window = p.window};
   const Attention forward = attention(in.q, in.k, in.v, in.slopes, options);
   std::vector<Named> out{{"y", forward.y}, {"lse", forward.lse}};
   if (!p.gradient) return out;
@@ -140,6 +142,19 @@ TEST_CASE("tiles of 64 on CUDA: edges, and results wider than a block's columns"
   check({1, 130, 60, 2, 2, 150, 18, true, true}, DType::f32, f32_tolerance);  // the first 70 queries see nothing
   check({1, 65, 67, 2, 1, 3, 35, true, true, 0.3, 0.7}, DType::f64, f64_tolerance);
   check({1, 66, 65, 2, 1, 136, 140, true, false, 0.1}, DType::bf16, bf16_tolerance);
+}
+
+TEST_CASE("gradients of f32 from stored probabilities on CUDA: squares of 128, what is hidden, and shares of heads") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const int64_t length : {127, 128, 129, 257}) check({1, length, length, 2, 1, 20, 36}, DType::f32, f32_tolerance);
+  for (const int64_t width : {32, 64, 68, 128})
+    check({1, 70, 131, 1, 1, width, width, false}, DType::f32, f32_tolerance);
+  check({2, 66, 130, 6, 2, 40, 132, true, false, 0.3, 0.7}, DType::f32, f32_tolerance);
+  check({2, 300, 70, 2, 2, 24, 20, true}, DType::f32, f32_tolerance);  // the first 230 queries see nothing
+  check({3, 140, 130, 2, 1, 20, 20, false, false, 0, 0.01}, DType::f32, f32_tolerance);
+  check({2, 200, 450, 2, 1, 20, 20, true, false, 0.1, 0.9, true, 60}, DType::f32, f32_tolerance);
+  // 130 MiB a head, so that each head is a share.
+  check({1, 4100, 4100, 3, 3, 4, 8, true, false, 0, 1, true, 9}, DType::f32, f32_tolerance);
 }
 
 TEST_CASE("tensor cores on CUDA: edges of tiles and padded widths") {
