@@ -1,6 +1,8 @@
 // Training in bf16, on a CPU that multiplies bf16 and on a GPU, or on the emulator: bf16 weights and activations with
 // f32 masters.
 #include <cmath>
+#include <cstring>
+#include <memory>
 
 #include "tasks/classification.h"
 #include "tasks/training/evaluation.h"
@@ -171,6 +173,42 @@ TEST_CASE("bf16: replayed steps give the bits of queued ones, and a checkpoint g
     resumed.trainer.restore(checkpoint);
     CHECK((resumed.run(4).weights() == queued));
   }
+}
+
+TEST_CASE("bf16: a checkpoint of a model with padding has the same bytes on any device, and no padding") {
+  const engine::PrecisionScope scope(Precision::bf16);
+  const auto on_cpu = [](const Training& training) {
+    Checkpoint checkpoint = training.trainer.checkpoint();
+    for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.to(engine::cpu).clone();
+    return checkpoint;
+  };
+  for (const engine::Device device : devices())
+    for (const Example& example : examples()) {
+      INFO(example.label);
+      const auto made = [&](engine::Device where) {
+        return std::make_unique<Training>(settings(where), *example.objective, example.model);
+      };
+      const auto first = made(device);
+      first->run(3);
+      const Checkpoint kept = on_cpu(*first);
+      // To the CPU and back.
+      const auto here = made(engine::cpu), back = made(device);
+      here->trainer.restore(kept);
+      back->trainer.restore(on_cpu(*here));
+      const Checkpoint again = on_cpu(*back);
+      REQUIRE(again.tensors.size() == kept.tensors.size());
+      for (size_t i = 0; i < kept.tensors.size(); ++i) {
+        const auto& [name, tensor] = kept.tensors[i];
+        INFO(name);
+        CHECK(again.tensors[i].first == name);
+        const Tensor& other = again.tensors[i].second;
+        REQUIRE(other.shape() == tensor.shape());
+        REQUIRE(other.dtype() == tensor.dtype());
+        CHECK(std::memcmp(other.raw(), tensor.raw(),
+                          static_cast<size_t>(tensor.numel() * engine::size_of(tensor.dtype()))) == 0);
+      }
+      CHECK((first->run(2).weights() == back->run(2).weights()));
+    }
 }
 
 TEST_CASE("bf16 on a CPU: a step gives the same bits on any number of threads") {
