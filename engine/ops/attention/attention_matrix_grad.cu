@@ -8,6 +8,15 @@ namespace {
 template <int W>
 constexpr int grad_columns = W <= 64 ? 32 : matrix_columns<W>;
 
+/// Blocks that a multiprocessor has registers for: as many as leave none to be spilled.
+template <int W>
+constexpr int query_grad_blocks = W == 128 ? 3 : 4;
+template <int W, MatrixRules kind>
+constexpr int key_grad_blocks = (W == 128  ? 2
+                                 : W == 64 ? 3
+                                           : 4) -
+                                (kind == MatrixRules::any && (W == 32 || W == 64));
+
 /// Two operands of the block's own rows, and two of the other side's: the tile that is computed, and the next.
 template <int W>
 struct GradTiles {
@@ -37,8 +46,8 @@ struct SlopeSums {
 
 /// dq of 64 queries, and the tile's part of dslopes.
 template <int W, MatrixRules kind>
-__global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
-                                  int tiles) {
+__global__ void __launch_bounds__(matrix_threads, query_grad_blocks<W>)
+    matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys, int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
@@ -118,8 +127,8 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
 
 /// dk and dv of 64 keys, summed over the queries of every head that shares them.
 template <int W, MatrixRules kind>
-__global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys,
-                                int tiles) {
+__global__ void __launch_bounds__(matrix_threads, key_grad_blocks<W, kind>)
+    matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys, int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
   GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
