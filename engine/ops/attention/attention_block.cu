@@ -116,9 +116,7 @@ void run_blocks(AttentionCall& c) {
 }  // namespace
 
 void attention_block(AttentionCall& c) {
-  lay_out(c);
-  for (const Tensor* x : {&c.q, &c.k, &c.v})
-    if (!heads_of<float>(*x).packed) return attention_wide(c);
+  for (Tensor* x : {&c.q, &c.k, &c.v}) *x = with_packed_rows(*x);
   if (c.problem.v_dim <= 32) run_blocks<64, 32>(c);
   else if (c.problem.v_dim <= 64) run_blocks<64, 64>(c);
   else run_blocks<32, 128>(c);

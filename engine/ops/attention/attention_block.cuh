@@ -8,6 +8,11 @@ namespace headroom::engine::cuda {
 
 inline constexpr int block_threads = 128, block_rows = 128, block_depth = 16;
 
+/// Whether 16 bytes can be read of any row at once.
+inline bool has_packed_rows(const Tensor& x) { return x.strides()[3] == 1 && heads_of<float>(x).packed; }
+/// Itself or a copy, so that a call has the same bits wherever its operands lie. The width is a multiple of 4.
+inline Tensor with_packed_rows(const Tensor& x) { return has_packed_rows(x) ? x : x.clone(); }
+
 /// Two slices of either operand, [inner][row or column], of which one is read while the other is written. Four more
 /// per line: lines that a transposed slice writes to at once start in different banks.
 template <int N>

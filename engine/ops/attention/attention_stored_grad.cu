@@ -150,10 +150,9 @@ void add_products(const AttentionProblem& p, const AttentionArguments<float>& a,
 
 void attention_stored_grad(AttentionGradCall& c) {
   const AttentionProblem& p = c.problem;
-  lay_out(c);
-  c.dy = with_whole_rows(c.dy);
-  for (const Tensor* x : {&c.dy, &c.q, &c.k, &c.v, &c.dq, &c.dk, &c.dv})
-    if (!heads_of<float>(*x).packed) return attention_wide_grad(c);
+  for (Tensor* x : {&c.dy, &c.q, &c.k, &c.v}) *x = with_packed_rows(*x);
+  for (Tensor* x : {&c.dq, &c.dk, &c.dv})
+    if (!has_packed_rows(*x)) *x = Tensor::empty(x->shape(), x->dtype(), x->device());
   AttentionGradRun<float> grad(c);
   const AttentionArguments<float> a = grad.arguments();
   const AttentionGradArguments<float> g = grad.grad(1);
