@@ -58,7 +58,7 @@ class OneShot(unittest.TestCase):
         self.assertEqual(next(step for step in result["steps"] if step["name"] == "determinism")["trials"], 4)
         rows = [row for row in result["workloads"] if row["who"] == "headroom"]
         self.assertEqual([row.get("error") for row in rows], [None] * len(rows))
-        self.assertEqual({row.get("switch") for row in rows}, {None, "our attention", "bias apart"})
+        self.assertEqual({row.get("switch") for row in rows}, {None, "our attention", "bias gradients by cuBLASLt", "bias apart"})
         self.assertEqual({row["ceiling"] for row in result["ceilings"]},
                          {"copy", "a + b", "product bf16", "product f32", "small kernel in a graph"})
         self.assertIn("Nothing failed.", said)

@@ -29,6 +29,7 @@ SANITIZED = ["softmax", "layer_norm", "sum", "attention", "embedding", "cross_en
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 # Pairs of timings that differ in one switch: name, workloads, variables.
 SWITCHES = [("our attention", ["gpt2-124m", "nanogpt", "eff-d64", "narrow-d16"], {"HEADROOM_CUDNN": "off"}),
+            ("bias gradients by cuBLASLt", ["ntp-h4", "gpt2-124m"], {"HEADROOM_EPILOGUES": "on"}),
             ("bias apart", ["gpt2-124m", "ngram", "eff-d64"], {"HEADROOM_EPILOGUES": "off",
                                                                "HEADROOM_CUDA_REFUSES": "epilogues"})]
 PROFILED = [("gpt2-124m", "bf16"), ("ntp-h32", "bf16"), ("mlm-h8", "bf16"), ("induction", "bf16"), ("narrow-d4", "bf16"), ("eff-d64", "f32")]
