@@ -9,8 +9,8 @@ template <int W>
 constexpr int grad_columns = W <= 64 ? 32 : matrix_columns<W>;
 
 /// Blocks that a multiprocessor has registers for: as many as leave none to be spilled.
-template <int W>
-constexpr int query_grad_blocks = W == 128 ? 3 : 4;
+template <int W, MatrixRules kind>
+constexpr int query_grad_blocks = W == 128 || (W == 64 && kind == MatrixRules::dropout) ? 3 : 4;
 template <int W, MatrixRules kind>
 constexpr int key_grad_blocks = (W == 128  ? 2
                                  : W == 64 ? 3
@@ -46,7 +46,7 @@ struct SlopeSums {
 
 /// dq of 64 queries, and the tile's part of dslopes.
 template <int W, MatrixRules kind>
-__global__ void __launch_bounds__(matrix_threads, query_grad_blocks<W>)
+__global__ void __launch_bounds__(matrix_threads, query_grad_blocks<W, kind>)
     matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys, int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
