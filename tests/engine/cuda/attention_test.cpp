@@ -26,12 +26,12 @@ struct Sizes {
   bool causal = true, alibi = false;
   double dropout = 0, key_mask = 1;  ///< key_mask: probability that a key may be attended
   bool gradient = true;
-  std::optional<double> scale = std::nullopt;
   int64_t window = 0;
+  std::optional<double> scale = std::nullopt;
   std::string str() const {
-    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {} scale {} window {}",
-                       batch, queries, keys, heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask,
-                       scale.value_or(0), window);
+    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {} window {} scale {}",
+                       batch, queries, keys, heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask, window,
+                       scale.value_or(0));
   }
 };
 
