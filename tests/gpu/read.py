@@ -63,18 +63,22 @@ def card_of(result):
 
 
 def measured(result, predicted):
-    """The table of docs/performance.md: ours, the peer's, and what was predicted."""
-    card, rows = card_of(result), []
-    for (name, dtype), by in times(result).items():
-        if not any(column in by for column in ("headroom", "eager", "graphs")):
-            continue
-        guess = predicted[name]["milliseconds"][card][dtype] if card and name in predicted else None
-        ours, peers = by.get("headroom"), [by[mode] for mode in ("eager", "graphs") if mode in by]
-        rows.append([name, dtype, f"{guess:.2f}" if guess else "", *(f"{by[c]:.3f}" if c in by else "" for c in
-                                                                     ("headroom", "eager", "graphs")),
-                     f"{ours / guess:.2f}" if guess and ours else "", f"{min(peers) / ours:.2f}" if peers and ours else ""])
-    head = ["workload", "dtype", "predicted", "headroom", "PyTorch eager", "PyTorch, one CUDA graph", "headroom / predicted",
-            "better of PyTorch / headroom"]
+    """The table of docs/performance.md, a row for each workload: our times, the better of the peer's over them, and ours
+    over what was predicted."""
+    card, by = card_of(result), times(result)
+    names = [*predicted, *dict.fromkeys(name for name, _ in by if name not in predicted)]
+    rows = []
+    for name in names:
+        row = [name]
+        for dtype in predict.WAYS:
+            found = by.get((name, dtype), {})
+            ours, peers = found.get("headroom"), [found[mode] for mode in ("eager", "graphs") if mode in found]
+            guess = predicted[name]["milliseconds"][card][dtype] if card and name in predicted else None
+            row += [f"{ours:.3f}" if ours else "", f"{min(peers) / ours:.2f}" if peers and ours else "",
+                    f"{ours / guess:.2f}" if guess and ours else ""]
+        if any(row[1:]):
+            rows.append(row)
+    head = ["workload", *(column for dtype in predict.WAYS for column in (f"{dtype}, ms", "PyTorch / ours", "ours / predicted"))]
     return f"On {result['machine'].get('gpu', 'no GPU')}, milliseconds per step (median):\n\n" + table(head, rows)
 
 

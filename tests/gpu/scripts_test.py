@@ -193,7 +193,7 @@ class Steps(unittest.TestCase):
         self.assertIn("| copy | 2900 | 2848 | GB/s |", text)
         self.assertIn("| gpt2-124m | bf16 | bias apart | 20.000 | 25.000 | 1.25 |", text)
         guess = predict.predict()["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
-        self.assertIn(f"| gpt2-124m | bf16 | {guess:.2f} | 20.000 |  |  | {20 / guess:.2f} |  |", text)
+        self.assertIn(f"| gpt2-124m |  |  |  | 20.000 |  | {20 / guess:.2f} |", text)
 
 
 if __name__ == "__main__":
