@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kernels.py FOLDER [--table docs/registers.md]: what ptxas said of each kernel while FOLDER was built (engine/cuda/compile.sh leaves
-it in *.usage): registers, spills, shared memory, and the occupancy that these allow, per architecture.
+"""kernels.py FOLDER… [--table docs/registers.md]: what ptxas said of each kernel while the folders were built (engine/cuda/compile.sh
+leaves it in *.usage): registers, spills, shared memory, and the occupancy that these allow, per architecture.
 
 Exits with 1 when a kernel spills registers to memory, unless spills.txt in this folder gives the reason: a line
 `PATTERN  reason` for each, PATTERN a part of the kernel's name. f64 is there for truth, not for speed: it may spill."""
@@ -20,7 +20,7 @@ PAGE = """# Registers of the CUDA kernels
 For each compute capability: registers per thread, and the share of a multiprocessor's warps that they allow (least–most over a
 kernel's instances: dtypes, formats, widths), from what ptxas says during the build. The share accounts for static shared memory;
 dynamic shared memory, which a launch asks for, can lower it further. Written by
-`python3 tests/gpu/kernels.py BUILD --table docs/registers.md`, BUILD being a build with CUDA for all architectures.
+`python3 tests/gpu/kernels.py BUILD… --table docs/registers.md` from builds with CUDA; `-Dgpu_architectures` chooses the columns.
 
 """
 
@@ -79,8 +79,9 @@ def first_match(rules, name, otherwise):
     return next((value for pattern, value in rules if pattern in name), otherwise)
 
 
-def read(folder):
-    kernels = [kernel for path in sorted(pathlib.Path(folder).rglob("*.usage")) for kernel in parse(path.read_text())]
+def read(folders):
+    kernels = [kernel for folder in folders for path in sorted(pathlib.Path(folder).rglob("*.usage"))
+               for kernel in parse(path.read_text())]
     for kernel, name in zip(kernels, demangled([kernel["name"] for kernel in kernels])):
         kernel["name"] = name
     threads = lines_of("threads.txt")
@@ -114,12 +115,12 @@ def table(kernels):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder")
+    arguments.add_argument("folders", nargs="+", metavar="FOLDER")
     arguments.add_argument("--table", help="write docs/registers.md")
     given = arguments.parse_args()
-    kernels = read(given.folder)
+    kernels = read(given.folders)
     if not kernels:
-        sys.exit(f"{given.folder}: no *.usage of ptxas: was it built with CUDA?")
+        sys.exit(f"{', '.join(given.folders)}: no *.usage of ptxas: was it built with CUDA?")
     if given.table:
         pathlib.Path(given.table).write_text(PAGE + table(kernels) + "\n")
     excused = lines_of("spills.txt")

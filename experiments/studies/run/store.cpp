@@ -366,7 +366,13 @@ void RunStore::release(const std::string& id, const Owner& owner) {
   Statement(database_, "DELETE FROM leases WHERE trial = ? AND owner = ?").bind(id, owner.name).run();
 }
 
-std::vector<Lease> RunStore::leases() const { return shared_ ? shared_->claims.all() : locked(read_leases, ""); }
+std::vector<Lease> RunStore::leases() const {
+  if (!shared_) return locked(read_leases, "");
+  std::vector<Lease> claims = shared_->claims.all();
+  // Whoever dies between a trial's line and the end of its claim leaves the claim.
+  std::erase_if(claims, [&](const Lease& claim) { return known(claim.trial).is_finished; });
+  return claims;
+}
 
 std::vector<LivePoint> RunStore::live_points() const {
   if (!shared_) return locked(read_live_points);
