@@ -4,7 +4,7 @@
 # first host's link is down for ten seconds, and the second host dies with all its processes; later it is started again.
 # Every trial is then in the report once, with the metrics and weights of one run on a local folder.
 # Needs root, ip (iproute2), unshare, sshfs, socat and OpenSSH's sftp-server (Debian: iproute2 sshfs socat
-# openssh-sftp-server); exits with 77 where they are missing. About three minutes, one of them the age of a dead claim.
+# openssh-sftp-server); exits with 77 where they are missing. Some minutes, one of them the age of a dead claim.
 set -euo pipefail
 program=$(realpath "$1")
 sftp=/usr/lib/openssh/sftp-server
@@ -46,9 +46,9 @@ causal = true
 heads = 1
 ffn_width = 16
 [train]
-steps = 20000
+steps = 10000
 batch = 4
-eval_every = 10000
+eval_every = 5000
 save_every = 1
 keep_weights = true
 optimizer = { kind = "adamw", lr = 1e-3, beta2 = 0.99 }
@@ -129,10 +129,9 @@ done
 cmp whole.csv queued.csv
 cmp whole.sums queued.sums
 diff <(grep -v '^report ' whole.report) <(grep -v '^report ' queued.report)
-trials=$(tail -n +2 queued.csv | cut -d , -f 1 | sort -u | wc -l)
 [ "$(wc -l <queued.sums)" = 36 ] || { echo "$(wc -l <queued.sums) files of weights"; exit 1; }
 "$program" status --out queued | tee status
 [ "$(wc -l <status)" = 1 ] || { echo "more than the count of trials: a claim of a trial that is there"; exit 1; }
 "$program" doctor queued
 cat queued/hosts/own/shards/*.jsonl >lines
-echo "two hosts, $(ls queued/hosts/own/shards/*.jsonl | wc -l) shards, $(wc -l <lines) lines of $trials trials: as one run"
+echo "two hosts, $(ls queued/hosts/own/shards/*.jsonl | wc -l) shards, $(wc -l <lines) lines of $(wc -l <queued.sums) trials: as one run"
