@@ -13,15 +13,16 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/temporary_name.h"
 
 namespace headroom::models {
 
 namespace {
 
-/// Removes the temporary files of this name that killed processes left: those without a lock on them.
+/// Removes the temporary files of this name that killed processes of this host left: those without a lock on them.
 void remove_leftovers(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const std::string prefix = fmt::format(".{}.", path.filename().string());
+  const std::string prefix = temporary_prefix(path);
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
@@ -53,7 +54,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   remove_leftovers(path);
   // O_EXCL: another process's file is never written to.
   for (int n = 0; fd_ < 0; ++n) {
-    temporary_ = path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), n);
+    temporary_ = temporary_name(path, n);
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0 && errno != EEXIST) fail_with_errno("cannot be written");
     if (fd_ >= 0 && !take(fd_)) {

@@ -5,9 +5,9 @@
 
 namespace headroom::models {
 
-/// A file that appears whole or not at all: bytes go to a temporary name in the same folder (`.NAME.PID-n.tmp`), and
-/// commit() syncs them and takes the final name. Without commit() the temporary file is removed; what a killed process
-/// left is removed by the next writer of the same name.
+/// A file that appears whole or not at all: bytes go to a temporary_name() in the same folder, and commit() syncs them
+/// and takes the final name. Without commit() the temporary file is removed; what a killed process left is removed by
+/// the next writer of the same name on its host.
 class AtomicFile {
  public:
   /// Throws Error naming the file when its folder cannot be written to.

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/temporary_name.h"
 
 namespace headroom::models {
 namespace {
@@ -29,9 +30,9 @@ int lock_of(const fs::path& folder) {
 
 fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : "."; }
 
-/// Removes the folders of this name whose processes were killed.
+/// Removes the folders of this name whose processes, of this host, were killed.
 void remove_killed(const fs::path& target) {
-  const std::string prefix = fmt::format(".{}.", target.filename().string());
+  const std::string prefix = temporary_prefix(target);
   std::error_code error;
   for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
@@ -62,7 +63,7 @@ StagingFolder::StagingFolder(fs::path target) : target_(std::move(target)) {
           folder_of(target_).string());
   remove_killed(target_);
   for (int n = 0; lock_ < 0; ++n) {
-    folder_ = folder_of(target_) / fmt::format(".{}.{}-{}.tmp", target_.filename().string(), getpid(), n);
+    folder_ = folder_of(target_) / temporary_name(target_, n).filename();
     std::error_code error;
     const bool is_new = fs::create_directory(folder_, error);
     require(!error, "{}: cannot be written: {}", target_.string(), error.message());

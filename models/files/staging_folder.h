@@ -6,7 +6,7 @@ namespace headroom::models {
 /// Whether what has the final name may be replaced.
 enum class Replace { never, allowed };
 
-/// Where files lie until they are whole: a folder `.NAME.PID-n.tmp` next to a file or folder called NAME that is to
+/// Where files lie until they are whole: a folder of a temporary_name() next to a file or folder called NAME that is to
 /// appear. Removed with all that is left in it; what a killed process left is removed by the next one for the same
 /// name.
 class StagingFolder {

@@ -7,6 +7,7 @@
 # openssh-sftp-server); exits with 77 where they are missing. Some minutes, one of them the age of a dead claim.
 set -euo pipefail
 program=$(realpath "$1")
+here=$(dirname -- "$(readlink -f -- "$0")")
 sftp=/usr/lib/openssh/sftp-server
 for tool in ip unshare sshfs socat "$sftp"; do
   command -v "$tool" >/dev/null || { echo "$tool: not installed"; exit 77; }
@@ -26,39 +27,8 @@ finish() {
 }
 trap finish EXIT
 
-cat >"$dir/study.toml" <<'END_OF_STUDY'
-[study]
-id = "hosts"
-title = "Hosts"
-[task]
-kind = "linear-functional"
-kernel = { kind = "n-gram", n = 2 }
-token_dim = 2
-length = 6
-first_position = 1
-[model]
-kind = "encoder"
-layers = 1
-width = 8
-head_dim = "width / heads"
-positions = "sinusoidal"
-causal = true
-heads = 1
-ffn_width = 16
-[train]
-steps = 10000
-batch = 4
-eval_every = 5000
-save_every = 1
-keep_weights = true
-optimizer = { kind = "adamw", lr = 1e-3, beta2 = 0.99 }
-[sweep]
-"model.heads" = [1, 2, 4]
-seed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-[report]
-x = { key = "model.heads", scale = "log2" }
-y = { metric = "relative_mse", scale = "log10" }
-END_OF_STUDY
+sed -e 's/^steps = .*/steps = 10000/' -e 's/^eval_every = .*/eval_every = 5000/' -e 's/^"model.heads" = .*/"model.heads" = [1, 2, 4]/' \
+  -e "s/^seed = .*/seed = [$(seq -s ', ' 12)]/" "$here/study.toml" >"$dir/study.toml"
 
 mkdir "$dir/served" "$dir/a" "$dir/b"
 port=$((20000 + RANDOM % 20000))
@@ -89,7 +59,7 @@ host() {
     for worker in $workers; do wait "$worker"; done
     fusermount3 -u "$4/$1"' host "$1" "$2" "$port" "$dir" "$program"
 }
-finished() { cat "$dir"/served/runs/hosts/own/shards/*.jsonl 2>/dev/null | wc -l; }
+finished() { cat "$dir"/served/runs/queued/own/shards/*.jsonl 2>/dev/null | wc -l; }
 reach() { # COUNT: waits until so many trials are there
   local began=$SECONDS
   until [ "$(finished)" -ge "$1" ]; do
@@ -111,7 +81,7 @@ reach 16
 kill -9 "$second"
 ip netns pids "${tag}b" | xargs -r kill -9 2>/dev/null || true
 wait "$second" 2>/dev/null || true
-echo "killed host-b at $(finished) of 36 trials, with $(ls "$dir/served/runs/hosts/own/claims" | wc -l) claims"
+echo "killed host-b at $(finished) of 36 trials, with $(ls "$dir/served/runs/queued/own/claims" | wc -l) claims"
 umount -l "$dir/b" 2>/dev/null || true
 reach 24
 host b "$subnet.5" &
@@ -122,8 +92,8 @@ wait "$second" || { cat "$dir"/b-*.out; exit 1; }
 cd "$dir"
 mv served/runs queued
 for out in whole queued; do
-  "$program" export csv hosts --metrics-only --out "$out" >"$out.csv"
-  (cd "$out/hosts/own/weights" && sha256sum ./*) >"$out.sums"
+  "$program" export csv queued --metrics-only --out "$out" >"$out.csv"
+  (cd "$out/queued/own/weights" && sha256sum ./*) >"$out.sums"
   "$program" report study.toml --out "$out" >"$out.report"
 done
 cmp whole.csv queued.csv
@@ -133,5 +103,5 @@ diff <(grep -v '^report ' whole.report) <(grep -v '^report ' queued.report)
 "$program" status --out queued | tee status
 [ "$(wc -l <status)" = 1 ] || { echo "more than the count of trials: a claim of a trial that is there"; exit 1; }
 "$program" doctor queued
-cat queued/hosts/own/shards/*.jsonl >lines
-echo "two hosts, $(ls queued/hosts/own/shards/*.jsonl | wc -l) shards, $(wc -l <lines) lines of $(wc -l <queued.sums) trials: as one run"
+cat queued/queued/own/shards/*.jsonl >lines
+echo "two hosts, $(ls queued/queued/own/shards/*.jsonl | wc -l) shards, $(wc -l <lines) lines of $(wc -l <queued.sums) trials: as one run"

@@ -6,6 +6,7 @@
 # exits with 77 where they are not installed. About five minutes, most of them of Slurm's waiting.
 set -euo pipefail
 program=$(realpath "$1")
+here=$(dirname -- "$(readlink -f -- "$0")")
 for tool in slurmctld slurmd sbatch munged; do
   PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || { echo "$tool: not installed"; exit 77; }
 done
@@ -71,39 +72,7 @@ node2=$!
 for _ in $(seq 100); do [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 2 ] && break; sleep 0.2; done
 [ "$(sinfo -h -t idle -o %D)" = 2 ] || { sinfo; tail "$dir"/*.log "$dir"/*.out; exit 1; }
 
-cat >"$dir/study.toml" <<'END'
-[study]
-id = "queued"
-title = "Queued"
-[task]
-kind = "linear-functional"
-kernel = { kind = "n-gram", n = 2 }
-token_dim = 2
-length = 6
-first_position = 1
-[model]
-kind = "encoder"
-layers = 1
-width = 8
-head_dim = "width / heads"
-positions = "sinusoidal"
-causal = true
-heads = 1
-ffn_width = 16
-[train]
-steps = 60000
-batch = 4
-eval_every = 30000
-save_every = 2
-keep_weights = true
-optimizer = { kind = "adamw", lr = 1e-3, beta2 = 0.99 }
-[sweep]
-"model.heads" = [1, 2]
-seed = [1, 2]
-[report]
-x = { key = "model.heads", scale = "log2" }
-y = { metric = "relative_mse", scale = "log10" }
-END
+cp "$here/study.toml" "$dir"
 cd "$dir"
 run=queued/queued/own
 "$program" run study.toml --quiet --threads 1 --out whole >whole.out

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
+#include "models/files/temporary_name.h"
 #include "models/safetensors/safetensors.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
@@ -211,10 +212,11 @@ TEST_CASE("what cannot be written is an error, and the old file stays", "[safete
   CHECK_THROWS_WITH(write_safetensors(folder / "no" / "x", {{"a", one}}), contains("No such file"));
   CHECK_THROWS_WITH(write_safetensors("/dev/full/x", {{"a", one}}), contains("/dev/full/x"));
   CHECK(read_bytes(path) == before);
-  // What killed processes left goes; what a living one is writing, and other names, stay.
-  write_bytes(folder / fmt::format(".x.safetensors.{}-0.tmp", getpid()), "half");
-  write_bytes(folder / ".x.safetensors.1-0.tmp", "half");
-  write_bytes(folder / ".y.safetensors.1-0.tmp", "half");
+  // What killed processes left goes; what a living one is writing, other names, and other hosts' files stay.
+  write_bytes(temporary_name(path, 0), "half");
+  write_bytes(folder / (temporary_prefix(path) + "1-0.tmp"), "half");
+  write_bytes(folder / ".x.safetensors.another-host+1-0.tmp", "half");
+  write_bytes(temporary_name(folder / "y.safetensors", 0), "half");
   {
     AtomicFile other(path);
     other.write("half", 4);
@@ -223,7 +225,7 @@ TEST_CASE("what cannot be written is an error, and the old file stays", "[safete
     other.commit();
   }
   CHECK(read_bytes(path) == "half");
-  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 2);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 3);
 }
 
 }  // namespace headroom::models

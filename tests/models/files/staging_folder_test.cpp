@@ -1,6 +1,7 @@
 // What stands in for a file until it is whole.
 #include "models/files/staging_folder.h"
 
+#include "models/files/temporary_name.h"
 #include "models/files/visible_folders.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -21,11 +22,12 @@ TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[f
   { const StagingFolder left(target); }
   CHECK(fs::is_empty(folder.path()));
   // What a killed process left: a folder of that form without a lock.
-  fs::create_directory(folder / ".out.1-0.tmp");
-  testing::write_bytes(folder / ".out.1-0.tmp/half", "x");
+  const fs::path killed = temporary_name(target, 0);
+  fs::create_directory(killed);
+  testing::write_bytes(killed / "half", "x");
   {
     StagingFolder staging(target);
-    CHECK_FALSE(fs::exists(folder / ".out.1-0.tmp"));
+    CHECK_FALSE(fs::exists(killed / "half"));
     const StagingFolder beside(target);  // another that is at work
     CHECK(fs::exists(staging.path()));
     testing::write_bytes(staging.path() / "made", "one");
