@@ -91,14 +91,7 @@ wait "$second" || { cat "$dir"/b-*.out; exit 1; }
 
 cd "$dir"
 mv served/runs queued
-for out in whole queued; do
-  "$program" export csv queued --metrics-only --out "$out" >"$out.csv"
-  (cd "$out/queued/own/weights" && sha256sum ./*) >"$out.sums"
-  "$program" report study.toml --out "$out" >"$out.report"
-done
-cmp whole.csv queued.csv
-cmp whole.sums queued.sums
-diff <(grep -v '^report ' whole.report) <(grep -v '^report ' queued.report)
+source "$here/as_one_run.sh"
 [ "$(wc -l <queued.sums)" = 36 ] || { echo "$(wc -l <queued.sums) files of weights"; exit 1; }
 "$program" status --out queued | tee status
 [ "$(wc -l <status)" = 1 ] || { echo "more than the count of trials: a claim of a trial that is there"; exit 1; }

@@ -102,14 +102,7 @@ done
 for job in $jobs $warned; do
   [ -n "$(sed -n "/JobId=$job /,/^$/p" jobs.log | grep 'Restarts=[1-9]')" ] || { echo "job $job stayed"; exit 1; }
 done
-for out in whole queued; do
-  "$program" export csv queued --metrics-only --out "$out" >"$out.csv"
-  (cd "$out/queued/own/weights" && sha256sum ./*) >"$out.sums"
-  "$program" report study.toml --out "$out" >"$out.report"
-done
-cmp whole.csv queued.csv
-cmp whole.sums queued.sums
-diff <(grep -v '^report ' whole.report) <(grep -v '^report ' queued.report)
+source "$here/as_one_run.sh"
 cmp {whole,queued}/queued/own/verdicts.json
 [ ! -e "$run/checkpoints" ] || { echo "checkpoints are left"; exit 1; }
 grep -q '^report  ' "$run"/slurm/report-*.log
