@@ -55,7 +55,7 @@ def measured(args, folder, panel, changes):
 
 def plot(rows, file):
     script = ["set terminal svg size 900,520 font 'sans,12' background rgb 'white'", f"set output '{file}'",
-              "set multiplot layout 2,3", "set logscale xy 2", "set logscale y 10", "set key top left", "set grid"]
+              "set multiplot layout 2,3", "set logscale xy 2", "set logscale y 10", "set key bottom right", "set grid"]
     wanted = [("length", "ms", "tokens of a sequence"), ("head_dim", "ms", "width of a head"), ("width", "ms", "width of the model"),
               ("threads", "ms", "threads"), ("length", "mib", "tokens of a sequence")]
     for panel, unit, label in wanted:
@@ -63,9 +63,10 @@ def plot(rows, file):
         for side in ("ours", "peer"):
             values = "\n".join(f"{row['x']} {row[side + '_' + unit]}" for row in points)
             script.append(f"${side} << END\n{values}\nEND")
-        script += [f"set xlabel '{label}'", f"set ylabel '{'milliseconds a step' if unit == 'ms' else 'peak memory, MiB'}'",
-                   "plot $ours with linespoints lw 2 pt 7 ps 0.5 title 'headroom', "
-                   "$peer with linespoints lw 2 pt 5 ps 0.5 title 'PyTorch'"]
+        tics = ", ".join(str(row["x"]) for row in points[::2 if panel == "length" else 1])
+        script += [f"set xtics ({tics})", f"set xlabel '{label}'", f"set ylabel '{'milliseconds a step' if unit == 'ms' else 'peak memory, MiB'}'",
+                   "plot $ours with linespoints lw 2 lc rgb '#0072b2' pt 7 ps 0.5 title 'headroom', "
+                   "$peer with linespoints lw 2 lc rgb '#d55e00' pt 5 ps 0.5 title 'PyTorch'"]
     subprocess.run(["gnuplot"], input="\n".join(script) + "\nunset multiplot\n", text=True, check=True)
 
 
