@@ -23,11 +23,11 @@ failed_tests() {
   echo "$found"
 }
 
-# Puts nvcc on PATH and the folder of cuDNN's header-only front end into $cudnn_frontend: the toolkit of this machine, and
-# what it lacks from NVIDIA's PyPI packages in a virtual environment. Without them the CUDA backend is not checked, so that
-# is a failure.
+# Puts nvcc on PATH and the folders of cuDNN's header-only front end and of NCCL's header into $cudnn_frontend and
+# $nccl_include: the toolkit of this machine, and what it lacks from NVIDIA's PyPI packages in a virtual environment.
+# Without them the CUDA backend is not checked, so that is a failure.
 cuda_toolkit() {
-  local nvcc packages=nvidia-cudnn-frontend python=$PWD/build-ci-python
+  local nvcc packages="nvidia-cudnn-frontend nvidia-nccl-cu13" python=$PWD/build-ci-python
   nvcc=$(command -v nvcc || true)
   [ -n "$nvcc" ] || packages+=" nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-nvvm nvidia-cublas"
   [ -n "$nvcc" ] && [ -f "$(dirname "$(readlink -f "$nvcc")")/../include/cudnn.h" ] || packages+=" nvidia-cudnn-cu13"
@@ -39,6 +39,7 @@ cuda_toolkit() {
   fi
   PATH=$PATH:$(echo "$python"/lib/python3*/site-packages/nvidia/cu13/bin)
   cudnn_frontend=$(echo "$python"/lib/python3*/site-packages/include)
+  nccl_include=$(echo "$python"/lib/python3*/site-packages/nvidia/nccl/include)
 }
 
 # step NAME COMMAND...: runs it. Its last line counts when it is a tally; otherwise it passes, fails, or (exit 77) skips.

@@ -25,4 +25,10 @@ void synchronize(Device device) {
   if (queues.synchronize) queues.synchronize(context().stream);
 }
 
+bool is_idle(Device device) {
+  if (device.is_cpu()) return true;
+  const DeviceQueues& queues = backend_of(device).queues;
+  return !queues.is_idle || queues.is_idle(context().stream);
+}
+
 }  // namespace headroom::engine

@@ -24,5 +24,7 @@ class DeviceStream {
 
 /// Waits until all that is queued on the context's stream is done. Nothing on the CPU.
 void synchronize(Device device);
+/// Whether that is so now, without waiting. True on the CPU.
+bool is_idle(Device device);
 
 }  // namespace headroom::engine

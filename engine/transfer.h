@@ -17,6 +17,7 @@ struct DeviceQueues {
   void* (*make)() = nullptr;
   void (*end)(void* stream) = nullptr;          ///< waits for its work before
   void (*synchronize)(void* stream) = nullptr;  ///< the host waits
+  bool (*is_idle)(void* stream) = nullptr;      ///< whether all its work is done
   void (*begin_recording)(void* stream) = nullptr;
   /// What was recorded since; null with `keeps` false, which drops it.
   std::shared_ptr<void> (*end_recording)(void* stream, bool keeps) = nullptr;

@@ -28,6 +28,12 @@ void synchronize(void* stream) {
   HEADROOM_CUDA(cudaStreamSynchronize(as_stream(stream)));
 }
 
+bool is_idle(void* stream) {
+  const cudaError_t state = cudaStreamQuery(as_stream(stream));
+  if (state != cudaErrorNotReady) HEADROOM_CUDA(state);
+  return state == cudaSuccess;
+}
+
 void begin_recording(void* stream) { capture = std::make_unique<Capture>(as_stream(stream)); }
 
 std::shared_ptr<void> end_recording(void*, bool keeps) {
@@ -39,6 +45,6 @@ void replay(void* recording, void* stream) { static_cast<GraphExec*>(recording)-
 
 }  // namespace
 
-DeviceQueues queues() { return {make, end, synchronize, begin_recording, end_recording, replay}; }
+DeviceQueues queues() { return {make, end, synchronize, is_idle, begin_recording, end_recording, replay}; }
 
 }  // namespace headroom::engine::cuda

@@ -16,8 +16,12 @@ namespace {
 
 using engine::Tensor;
 
-std::span<std::byte> bytes_of_flat(const Tensor& flat) {
-  return {static_cast<std::byte*>(flat.mutable_raw()), static_cast<size_t>(flat.numel() * size_of(flat.dtype()))};
+size_t flat_bytes(const Tensor& flat) { return static_cast<size_t>(flat.numel() * size_of(flat.dtype())); }
+std::span<const std::byte> bytes_from(const Tensor& flat) {
+  return {static_cast<const std::byte*>(flat.raw()), flat_bytes(flat)};
+}
+std::span<std::byte> bytes_into(const Tensor& flat) {
+  return {static_cast<std::byte*>(flat.mutable_raw()), flat_bytes(flat)};
 }
 
 /// Elements [begin, end) of a flat tensor, and their two halves: the first is that of the lower of two partners.
@@ -39,6 +43,12 @@ void spread_bytes(Ranks& ranks, std::span<std::byte> bytes, double patience) {
 }
 
 }  // namespace
+
+void Ranks::exchange_tensors(int peer, const Tensor& out, const Tensor& in, double patience) {
+  const Tensor taken = in.device().is_cpu() ? in : Tensor::empty(in.shape(), in.dtype());
+  exchange(peer, bytes_from(out.to(engine::cpu)), bytes_into(taken), patience);
+  if (!in.device().is_cpu()) engine::copy_inplace(in, taken);
+}
 
 void check_shares(int64_t parts, int ranks) {
   const auto count = static_cast<uint64_t>(parts);
@@ -102,13 +112,13 @@ std::vector<double> gathered(Ranks& ranks, const std::vector<double>& own) {
 
 void sum_over(Ranks& ranks, const Tensor& flat) {
   const int own = ranks.rank();
-  const Tensor theirs = Tensor::empty({(flat.numel() + 1) / 2}, flat.dtype());
+  const Tensor theirs = Tensor::empty({(flat.numel() + 1) / 2}, flat.dtype(), flat.device());
   std::vector<Part> parts{{0, flat.numel()}};  // that this rank sums, level by level
   const auto is_upper = [&](int distance) { return (own & distance) != 0; };
   for (int distance = 1; distance < ranks.size(); distance *= 2) {
     const Part whole = parts.back(), mine = whole.half(is_upper(distance)), other = whole.half(!is_upper(distance));
     const Tensor in = theirs.slice(0, 0, mine.end - mine.begin);
-    ranks.exchange(own ^ distance, bytes_of_flat(other.of(flat)), bytes_of_flat(in), patience_of_a_step);
+    ranks.exchange_tensors(own ^ distance, other.of(flat), in, patience_of_a_step);
     engine::add_inplace(mine.of(flat), in);
     parts.push_back(mine);
   }
@@ -116,7 +126,7 @@ void sum_over(Ranks& ranks, const Tensor& flat) {
     const Part mine = parts.back();
     parts.pop_back();
     const Part other = parts.back().half(!is_upper(distance));
-    ranks.exchange(own ^ distance, bytes_of_flat(mine.of(flat)), bytes_of_flat(other.of(flat)), patience_of_a_step);
+    ranks.exchange_tensors(own ^ distance, mine.of(flat), other.of(flat), patience_of_a_step);
   }
 }
 

@@ -25,6 +25,9 @@ class Ranks {
   /// Sends `out` to another rank and takes what that sends, at once; either may be empty, and then nothing goes that
   /// way. Throws Error naming the rank that is gone, or has not answered within `patience` seconds.
   virtual void exchange(int peer, std::span<const std::byte> out, std::span<std::byte> in, double patience) = 0;
+  /// The same of contiguous tensors, both on one device. Where that is not the CPU they go through host memory, unless
+  /// the transport has a way of its own.
+  virtual void exchange_tensors(int peer, const engine::Tensor& out, const engine::Tensor& in, double patience);
 };
 
 /// Throws Error, with the numbers of ranks that would do, unless `ranks` of them can share `parts` evenly.
@@ -58,11 +61,11 @@ class FileOfFirst {
 /// The numbers of all ranks, in their order, on every rank; each brings as many.
 std::vector<double> gathered(Ranks& ranks, const std::vector<double>& own);
 
-/// flat (N), f32 or f64 on the CPU, becomes the sum of all ranks' along a binary tree: neighbours first, so that ranks
-/// that each hold the sum of a subtree get the bits of one process that sums the whole tree. Each element is summed by
-/// one rank, level by level (recursive halving), and handed back the same way (doubling): 2·N·(1 - 1/R) elements are
-/// sent per rank, in 2·log₂R messages (Thakur et al., "Optimization of collective communication operations in MPICH",
-/// 2005).
+/// flat (N), f32 or f64 on any device, becomes the sum of all ranks' along a binary tree: neighbours first, so that
+/// ranks that each hold the sum of a subtree get the bits of one process that sums the whole tree. Each element is
+/// summed by one rank, level by level (recursive halving), and handed back the same way (doubling): 2·N·(1 - 1/R)
+/// elements are sent per rank, in 2·log₂R messages (Thakur et al., "Optimization of collective communication operations
+/// in MPICH", 2005).
 void sum_over(Ranks& ranks, const engine::Tensor& flat);
 
 }  // namespace headroom::tasks

@@ -43,8 +43,6 @@ autograd::ParameterArena arena_of(const models::Transformer& model, const Traine
             config.batch);
     require(config.accumulate == 1, "trainer: a batch in {} parts is not cut into {} more", config.parts,
             config.accumulate);
-    require(config.device.is_cpu() || size_of(config.ranks) == 1, "trainer: ranks train on the CPU, not on {}",
-            config.device.str());
   }
   require(config.read_every >= 1, "trainer: state read every {} steps", config.read_every);
   std::vector<autograd::Parameter> parameters = model.parameters();
@@ -180,7 +178,7 @@ void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, co
     losses.clear();
     for (size_t i = 0; i < all.size(); ++i)
       if (i % own.size() == 0) drawn = std::max(drawn, static_cast<uint64_t>(all[i]));
-      else losses.push_back(Tensor::full({}, all[i], engine::DType::f64));
+      else losses.push_back(Tensor::full({}, all[i], engine::DType::f64, config_.device));
     sum_over(*config_.ranks, arena_.gradients());
   }
   for (const Tensor& loss : losses) engine::step_loss_inplace(optimizer_->step_state(), loss);
@@ -218,7 +216,8 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
   const auto run = [&](const Batch& there) { run_step(there, shares, on_phase); };
   write_shares(shares);
   const bool has_empty_part = std::find(shares.begin(), shares.end(), 0.0) != shares.end();
-  const bool records = config_.records && !has_empty_part && !on_phase;
+  // What ranks send each other is not recorded.
+  const bool records = config_.records && !has_empty_part && !on_phase && size_of(config_.ranks) == 1;
   if (!records || !engine::Recording::is_possible(config_.device)) {
     run(batch.to(config_.device));
   } else {

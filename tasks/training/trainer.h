@@ -25,9 +25,9 @@ enum class Phase { batch, forward, backward, update };
 ///
 /// On a device that can record (a GPU, in a StreamScope), two steps run op by op and the third is recorded as a whole,
 /// update and random offsets included; from then on a step is a copy of its batch and one replay, which gives the same
-/// bits. A batch that is cut into parts is one step all the same. Steps that are watched by `on_phase`, have a batch of
-/// another shape or a part without a scored target run op by op, and so does every step of an objective that reads
-/// numbers of the device: `note` says so once.
+/// bits. A batch that is cut into parts is one step all the same. Steps that several ranks share, that are watched by
+/// `on_phase`, have a batch of another shape or a part without a scored target run op by op, and so does every step of
+/// an objective that reads numbers of the device: `note` says so once.
 class Trainer {
  public:
   /// Binds the model's parameters to an arena on the device; the model and the objective must outlive the trainer.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/isa.h"
+#include "tests/experiments/mpirun.h"
 #include "tests/experiments/program_json.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -16,24 +17,6 @@ using namespace headroom::testing;
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Whether this machine has mpirun, and the build its module; notes a skipped test where one is missing.
-bool lacks_mpi() {
-  const char* const program = std::getenv("HEADROOM_PROGRAM");
-  REQUIRE(program != nullptr);
-  const bool has_module = fs::exists(fs::path(program).parent_path() / "headroom-mpi.so");
-  if (has_module && std::system("mpirun --version >/dev/null 2>&1") == 0) return false;
-  skip(has_module ? "no mpirun" : "a build without MPI");
-  return true;
-}
-
-std::string under_mpi(int ranks) {
-  // Open MPI leaves memory behind, which the address sanitizer would report.
-  return fmt::format(
-      "export HEADROOM_THREADS=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; exec mpirun "
-      "--allow-run-as-root --oversubscribe -n {} sh -c 'exec \"$@\"'",
-      ranks);
-}
 
 constexpr const char* arguments = "run study.toml --out runs --quiet --yes";
 

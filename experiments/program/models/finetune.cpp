@@ -16,6 +16,7 @@
 #include "experiments/program/models/finetune.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/program/ranks/mpi_ranks.h"
+#include "experiments/program/ranks/nccl_ranks.h"
 #include "experiments/version.h"
 #include "models/checkpoints/classifier.h"
 #include "models/checkpoints/compact_model.h"
@@ -134,9 +135,11 @@ std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const Fi
 }
 
 /// The checkpoint that all ranks go on from. They must have the same settings, model, data and kernels.
-std::filesystem::path begun_together(tasks::Ranks& ranks, const tasks::FinetuneSettings& settings,
-                                     const std::filesystem::path& file, std::optional<tasks::FileOfFirst>& common) {
+std::filesystem::path begun_together(tasks::Ranks& ranks, engine::Device device,
+                                     const tasks::FinetuneSettings& settings, const std::filesystem::path& file,
+                                     std::optional<tasks::FileOfFirst>& common) {
   std::string own = fmt::format("{}, {} kernels", version_text(), engine::name_of(engine::active_isa()));
+  if (!device.is_cpu()) own += " on " + engine::cuda_status();
   for (const auto& [name, value] : settings) own += fmt::format(", {} {}", name, value);
   tasks::check_same(ranks, own);
   common.emplace(ranks, file);
@@ -164,7 +167,7 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
   tasks::Trainer trainer(*model, data.objective(), config, plan.rng);
   const tasks::FinetuneSettings settings = settings_of(a, data, plan.steps);
   std::optional<tasks::FileOfFirst> common;
-  if (ranks) file = begun_together(*ranks, settings, file, common);
+  if (ranks) file = begun_together(*ranks, config.device, settings, file, common);
   tasks::Finetuning training(trainer, file, settings);
   result.parameters = model->parameter_count();
   for (const autograd::Parameter& parameter : model->parameters()) result.trained += parameter.var.value().numel();
@@ -226,12 +229,15 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& pla
   return export_model(*plan.base, plan.edit, plan.format, a.out, {.force = a.force, .card = card});
 }
 
-void finetune(const FinetuneArguments& a) {
+void finetune(FinetuneArguments& a) {
+  std::unique_ptr<tasks::Ranks> ranks = started_ranks(a.device);
   const ModelScope scope(a.threads, a.device, engine::Activations::exact);
-  std::unique_ptr<tasks::Ranks> ranks = started_ranks();
   const bool is_first = !ranks || ranks->is_first();
   if (ranks) tasks::check_shares(a.shares, ranks->size());
   FinetunePlan plan = plan_of(a);
+  std::string way;
+  if (ranks) ranks = ranks_on(engine::device_of(a.device), std::move(ranks), way);
+  if (!way.empty() && is_first && !a.json) fmt::print("ranks    {}, {}\n", ranks->size(), way);
   StepLog log;
   if (!a.log.empty() && is_first) log.emplace(a.log);
   FinetuneResult result = train(a, plan, log, ranks.get());

@@ -1,13 +1,11 @@
 #include "experiments/program/ranks/mpi_ranks.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
-#include <string>
 
 #include "engine/error.h"
+#include "experiments/program/ranks/gpu_of_rank.h"
+#include "experiments/program/ranks/module.h"
 #include "experiments/program/ranks/mpi_calls.h"
 
 namespace headroom::experiments {
@@ -18,16 +16,6 @@ int announced_size() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* text = std::getenv(name)) return std::atoi(text);
   return 1;
-}
-
-/// The module in the program's own folder, as in a build, else where it is installed.
-std::string module_path() {
-  constexpr const char* name = "headroom-mpi.so";
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error),
-                              built = program.parent_path() / name;
-  if (std::filesystem::exists(built, error)) return built.string();
-  return (program.parent_path() / HEADROOM_MODULES / name).lexically_normal().string();
 }
 
 class MpiRanks final : public tasks::Ranks {
@@ -53,15 +41,14 @@ class MpiRanks final : public tasks::Ranks {
 
 }  // namespace
 
-std::unique_ptr<tasks::Ranks> started_ranks() {
+std::unique_ptr<tasks::Ranks> started_ranks(std::string& device) {
   const int size = announced_size();
   if (size <= 1) return nullptr;
-  const std::string path = module_path();
-  void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  require(module, "started as one of {} ranks, but this build has no MPI (-Dmpi=enabled): {}", size, dlerror());
-  const auto start = reinterpret_cast<HeadroomStartMpi>(dlsym(module, headroom_start_mpi_name));
-  require(start, "{}: is no module of this program", path);
-  const HeadroomMpi* const calls = start();
+  take_gpu(device);
+  const Module module("headroom-mpi.so");
+  require(module.handle, "started as one of {} ranks, but this build has no MPI (-Dmpi=enabled): {}", size,
+          module.problem);
+  const HeadroomMpi* const calls = module.function<HeadroomStartMpi>(headroom_start_mpi_name)();
   require(calls, "MPI does not start");
   return std::make_unique<MpiRanks>(*calls);
 }

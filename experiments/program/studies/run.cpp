@@ -19,6 +19,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/ranks/mpi_ranks.h"
+#include "experiments/program/ranks/nccl_ranks.h"
 #include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/claims/claims.h"
@@ -103,11 +104,11 @@ struct RunArguments : StudyArguments {
   bool is_quiet = false, is_json = false, is_dry = false, is_sure = false, is_live = false;
 };
 
-/// " · NVIDIA H200, …" where a trial runs on it.
-std::string gpu_of(const Study& study) {
+/// The GPU, where a trial runs on it, else the CPU.
+engine::Device device_of(const Study& study) {
   for (const PlannedTrial& trial : study.trials)
-    if (!trial.config.train.device.is_cpu()) return " · " + engine::cuda_status();
-  return "";
+    if (!trial.config.train.device.is_cpu()) return trial.config.train.device;
+  return engine::cpu;
 }
 
 /// "24 trials", "24 trials at first, at most 300".
@@ -140,13 +141,15 @@ void run(RunArguments& arguments) {
   arguments.options.stop = &stop_on_signals();
   if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
   Study study = load_study(arguments.file, profile_of(arguments, arguments.file), arguments.settings);
-  std::unique_ptr<tasks::Ranks> ranks = arguments.is_dry ? nullptr : started_ranks();
+  std::unique_ptr<tasks::Ranks> ranks = arguments.is_dry ? nullptr : started_ranks(arguments.device);
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
     for (auto* trials : {&study.trials, &study.later})
       for (PlannedTrial& trial : *trials)
         if (tasks::takes_device(trial.config.task)) trial.config.train.device = device;
   }
+  std::string way;
+  if (ranks) ranks = ranks_on(device_of(study), std::move(ranks), way);
   RunOptions& options = arguments.options;
   options.out = arguments.out;
   options.data = tasks::data_roots(arguments.data);
@@ -162,9 +165,11 @@ void run(RunArguments& arguments) {
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    const std::string together = ranks ? fmt::format(" · {} ranks", ranks->size()) : "";
+    const std::string gpu = device_of(study).is_cpu() ? "" : " · " + engine::cuda_status(),
+                      together =
+                          ranks ? fmt::format(" · {} ranks{}{}", ranks->size(), way.empty() ? "" : " ", way) : "";
     fmt::print("{} · {} · {} · {} ({}){}{}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
-               engine::name_of(engine::active_isa()), gpu_of(study), together);
+               engine::name_of(engine::active_isa()), gpu, together);
     flush_output();  // a full disk shows before the training, not after it
   }
   std::optional<LiveEvents> events;  // the folder is made here: where that fails, nothing has been trained

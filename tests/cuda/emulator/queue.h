@@ -64,6 +64,7 @@ std::shared_ptr<Capture> capture_of(cudaStream_t stream);
 struct CUstream_st {
   bool blocking = true;
   bool destroyed = false;
+  bool asked = false;  ///< by a query, which found it at work: the next one finds it done, as a GPU gets on meanwhile
   std::deque<headroom::engine::cuda::emulator::TaskPtr> tasks;
   headroom::engine::cuda::emulator::TaskPtr last;  ///< put last, done or not
   std::shared_ptr<headroom::engine::cuda::emulator::Capture> capture;

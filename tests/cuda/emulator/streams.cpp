@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "tests/cuda/emulator/queue.h"
 #include "tests/cuda/emulator/state.h"
@@ -70,8 +71,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   HEADROOM_CUDA_ENTER;
   if (const cudaError_t error = forbid_in_capture(stream, __func__); error != cudaSuccess) return error;
-  const CUstream_st* found = resolve(stream);
+  CUstream_st* found = resolve(stream);
   if (!found) return report(cudaErrorInvalidResourceHandle);
+  const bool has_got_on = std::exchange(found->asked, !found->asked && !found->tasks.empty());
+  if (has_got_on) return drain(stream);
   return found->tasks.empty() ? cudaSuccess : cudaErrorNotReady;
 }
 
