@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "engine/error.h"
@@ -131,6 +132,12 @@ std::vector<NodePtr> reachable(const NodePtr& root) {
   }
   std::sort(nodes.begin(), nodes.end(), [](const NodePtr& a, const NodePtr& b) { return a->id > b->id; });
   return nodes;
+}
+
+std::vector<Var> leaves_of(const Node& node) {
+  std::vector<Var> leaves = node.parents;
+  std::erase_if(leaves, [](const Var& v) { return !v.requires_grad() || v.node()->vjp; });
+  return leaves;
 }
 
 void check_versions(const Node& node) {
@@ -271,12 +278,12 @@ void Var::bind(const Tensor& values, const Tensor& gradients, int64_t offset, st
   node_->values = values, node_->gradients = gradients, node_->offset = offset;
 }
 
-void Var::backward() const {
+void Var::backward(const Finished& finished) const {
   require(value().numel() == 1, "backward: {} has more than one element and no cotangent was given", value().str());
-  backward(Tensor::full(shape(), 1.0, grad_dtype(), value().device()));
+  backward(Tensor::full(shape(), 1.0, grad_dtype(), value().device()), finished);
 }
 
-void Var::backward(const Tensor& dy) const {
+void Var::backward(const Tensor& dy, const Finished& finished) const {
   require(requires_grad(), "backward: nothing that {} depends on requires a gradient", value().str());
   if (!dy.defined() || dy.shape() != shape() || dy.dtype() != grad_dtype())
     fail("backward: value {}, cotangent {}", value().str(), dy.str());
@@ -284,11 +291,18 @@ void Var::backward(const Tensor& dy) const {
   std::vector<NodePtr> nodes = reachable(node_);
   for (const NodePtr& node : nodes)
     require(!node->consumed, "backward: the graph through {} was already freed by an earlier backward", node->op);
+  std::unordered_map<const Node*, int64_t> uses;  // of each leaf that are still to come
+  if (finished)
+    for (const NodePtr& node : nodes)
+      for (const Var& leaf : leaves_of(*node)) ++uses[leaf.node().get()];
   node_->accumulate(dy);
   try {
     for (NodePtr& node : nodes) {
+      const std::vector<Var> leaves = finished ? leaves_of(*node) : std::vector<Var>();
       if (node->vjp) step_back(*node);
       node.reset();
+      for (const Var& leaf : leaves)
+        if (--uses[leaf.node().get()] == 0) finished(leaf);
     }
   } catch (...) {
     // Gradients still on their way through the graph must not be counted again by a later backward.
@@ -335,14 +349,15 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
     for (const Var& input : inputs) constants.push_back(input.defined() ? input.detach() : Var());
     value = f(constants).value();
   }
+  // A leaf that f captures gets its gradient from the inner backward. The token makes the tape call the vjp even when
+  // no input needs one, and come to those leaves, as operands of its own, when the vjp is through with them.
+  std::vector<Var> parents = inputs;
+  parents.emplace_back(Tensor::zeros({}), true);
   for (const Captured& each : captured) {
     if (each.var.node()->vjp) fail("checkpoint: {} is computed outside and must be an input", each.var.value().str());
     if (captured_) captured_->push_back(each);
+    parents.back().node()->parents.push_back(each.var);
   }
-  // A leaf that f captures gets its gradient from the inner backward; the token makes the tape call the vjp even when
-  // no input needs one.
-  std::vector<Var> parents = inputs;
-  parents.emplace_back(Tensor::zeros({}), true);
   return detail::record("checkpoint", value, parents,
                         [f, inputs, captured, value](const Tensor& dy, const Needs& needs) {
                           for (const Captured& each : captured)

@@ -82,8 +82,11 @@ class Var {
 
   /// Runs the tape backwards from this value and adds into the grad of every leaf. Saved values are freed as it goes: a
   /// second backward() through the same graph is an Error. Without `dy`, this must have one element and dy = 1.
-  void backward() const;
-  void backward(const Tensor& dy) const;
+  /// `finished` is called with each leaf that an op on the way has as an operand, once, when no op that is still to
+  /// come has: its gradient is then final.
+  using Finished = std::function<void(const Var& leaf)>;
+  void backward(const Finished& finished = {}) const;
+  void backward(const Tensor& dy, const Finished& finished = {}) const;
 
   /// The dtype that its gradient has: its value's, unless bind() declared another.
   engine::DType grad_dtype() const;

@@ -61,15 +61,15 @@ ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOpt
     size_ += n;
     if (parameter.decays) decayed_ = begin + n, decayed_size_ = size_;
   }
+  offsets_.push_back(end);
   values_ = size_ == end ? Tensor::empty({end}, dtype, device) : Tensor::zeros({end}, dtype, device);  // (N)
   gradients_ = Tensor::zeros({end}, dtype, device);                                                    // (N)
   if (options.has_copies) copies_ = Tensor::empty({end}, engine::DType::bf16, device);                 // (N)
   for (size_t i = 0; is_padded && i < parameters_.size(); ++i) {
     const int64_t begin = offsets_[i] + parameters_[i].var.shape().numel();
-    const int64_t next = i + 1 < parameters_.size() ? offsets_[i + 1] : end;
-    if (begin == next) continue;
-    copies_.declare_padding(begin, next, 0, true);
-    gradients_.declare_padding(begin, next, 0, true);
+    if (begin == offsets_[i + 1]) continue;
+    copies_.declare_padding(begin, offsets_[i + 1], 0, true);
+    gradients_.declare_padding(begin, offsets_[i + 1], 0, true);
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Var& var = parameters_[i].var;
@@ -85,13 +85,18 @@ Tensor ParameterArena::part(const Tensor& flat, size_t i) const {
 }
 
 const Tensor& ParameterArena::gradients() const {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
+  gradients(0, parameters_.size());
+  return gradients_;
+}
+
+Tensor ParameterArena::gradients(size_t first, size_t end) const {
+  for (size_t i = first; i < end; ++i) {
     // A leaf whose gradient is fresh got none: its part of the buffer is from an earlier step.
     if (parameters_[i].var.grad().defined()) continue;
     const Tensor stale = part(gradients_, i);
     engine::copy_inplace(stale, Tensor::zeros(stale.shape(), stale.dtype(), stale.device()));
   }
-  return gradients_;
+  return gradients_.slice(0, offsets_[first], offsets_[end]);
 }
 
 std::vector<std::pair<std::string, Tensor>> ParameterArena::named_values() const {

@@ -31,6 +31,10 @@ class ParameterArena {
   const Tensor& copies() const { return copies_; }  ///< bf16 (N); undefined without copies
   /// (N), after backward(); parameters that got no gradient count as zero here.
   const Tensor& gradients() const;
+  /// The same of parameters [first, end) alone: a view.
+  Tensor gradients(size_t first, size_t end) const;
+  /// Where parameter i begins in the flat buffers; for i = parameters().size(), their end.
+  int64_t offset(size_t i) const { return offsets_[i]; }
   int64_t size() const { return size_; }                  ///< numbers in all parameters, without gaps
   int64_t decayed() const { return decayed_; }            ///< elements [0, decayed) decay, gaps included
   int64_t decayed_size() const { return decayed_size_; }  ///< the same without gaps
@@ -55,7 +59,7 @@ class ParameterArena {
   Tensor part(const Tensor& flat, size_t i) const;
 
   std::vector<Parameter> parameters_;
-  std::vector<int64_t> offsets_;  ///< of each parameter's first element
+  std::vector<int64_t> offsets_;  ///< of each parameter's first element; the end
   Tensor values_, gradients_, copies_;
   int64_t size_ = 0, decayed_ = 0, decayed_size_ = 0;
   std::shared_ptr<const char> identity_;  ///< what the leaves know this arena by

@@ -60,6 +60,17 @@ TEST_CASE("checkpoint: only captured leaves need a gradient, undefined inputs, n
   CHECK_FALSE(checkpoint(f, {x, Var()}).requires_grad());
 }
 
+TEST_CASE("checkpoint: the gradient of what it captures is final when it is done") {
+  const Var x = leaf({3}, 1), weight = leaf({3}, 2);
+  const auto inner = [&](const std::vector<Var>& v) { return v[0] * weight; };
+  const auto outer = [&](const std::vector<Var>& v) { return checkpoint(inner, {v[0] * weight}); };
+  std::vector<std::vector<float>> told;
+  sum(checkpoint(outer, {x}) * weight).backward([&](const Var& leaf) {
+    if (leaf.node() == weight.node()) told.push_back(bits_of(leaf.grad()));
+  });
+  CHECK((told == std::vector<std::vector<float>>{bits_of(weight.grad())}));
+}
+
 TEST_CASE("checkpoint: one inside the other") {
   const Var x = leaf({4}, 1), weight = leaf({4}, 2);
   const auto inner = [&](const std::vector<Var>& v) { return tanh(v[0] * weight); };

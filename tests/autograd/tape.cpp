@@ -39,6 +39,18 @@ TEST_CASE("tape: a diamond is walked once per node") {
   CHECK(grad_of(x)[0] == 0x1p40f);
 }
 
+TEST_CASE("tape: backward says of each leaf when its gradient is final") {
+  const Var a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4}), c = leaf({2}, {5, 6}), constant(Tensor::full({2}, 2));
+  std::vector<std::pair<Var, Values>> told;
+  const auto finished = [&](const Var& leaf) { told.emplace_back(leaf, grad_of(leaf)); };
+  sum(exp(a * b) * constant * a + c * c).backward(finished);
+  REQUIRE(told.size() == 3);
+  CHECK(told[0].first.node() == c.node());
+  CHECK(told[1].first.node() == a.node());  // not at its use as a factor
+  CHECK(told[2].first.node() == b.node());
+  for (const auto& [leaf, gradient] : told) CHECK(gradient == grad_of(leaf));
+}
+
 TEST_CASE("tape: gradients accumulate until zero_grad, and do not write to what others hold") {
   const Var x = leaf({2}, {1, 2});
   sum(x * x).backward();
