@@ -12,8 +12,9 @@ class TreeSum {
  public:
   /// `parts` is a power of two; `like` has the gradients' shape, dtype and device.
   TreeSum(const engine::Tensor& like, int64_t parts);
-  /// Part `i`, from 0 in turn, has these gradients; after the last one they are overwritten by the sum.
-  void add(const engine::Tensor& gradients, int64_t i) const;
+  /// Part `i`, from 0 in turn, has these gradients; after the last one they are overwritten by the sum. They may also
+  /// come in pieces (n), each with the place where it `begin`s.
+  void add(const engine::Tensor& gradients, int64_t i, int64_t begin = 0) const;
 
  private:
   std::vector<engine::Tensor> levels_;  ///< [l]: the sum of 2ˡ parts that waits for that of the next 2ˡ

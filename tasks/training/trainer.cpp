@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "autograd/ops.h"
 #include "engine/error.h"
@@ -108,6 +109,7 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
       schedule_(
           autograd::make_schedule(config.schedule.empty() ? std::vector{autograd::ScheduleConfig{}} : config.schedule)),
       sum_(arena_.gradients(), config.parts / size_of(config.ranks)),
+      buckets_(buckets_of(arena_, model.parameters())),
       rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)),
       shares_(Tensor::empty({std::max(config.accumulate, config.parts)}, engine::DType::f64, config.device)),
       recorded_(config.note) {
@@ -142,13 +144,14 @@ void Trainer::set_draws(uint64_t count) {
   engine::write_step_state(optimizer_->step_state(), values);
 }
 
-Tensor Trainer::run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done) {
+Tensor Trainer::run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done,
+                         const Var::Finished& finished) {
   const int64_t sequences = batch.input.dim(0), size = part_size(sequences, config_);
   const auto at = static_cast<int64_t>(i);
   Var part_loss = loss(parts == 1 ? batch : batch.slice(at * size, std::min(sequences, (at + 1) * size)));
   if (parts > 1) part_loss = part_loss * Var(shares_.slice(0, at, at + 1).reshape({}).to(part_loss.value().dtype()));
   done(Phase::forward);
-  part_loss.backward();
+  part_loss.backward(finished);
   done(Phase::backward);
   return part_loss.value();
 }
@@ -157,21 +160,29 @@ void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, co
   require(std::ssize(shares) == config_.parts && batch.input.dim(0) % config_.parts == 0,
           "trainer: {} parts do not divide a batch of {}", config_.parts, batch.input.dim(0));
   const int64_t count = config_.parts / size_of(config_.ranks);
+  const bool is_shared = count < config_.parts;
   const size_t first = config_.ranks ? static_cast<size_t>(count * config_.ranks->rank()) : 0;
   const uint64_t start = rng_.next(dropout_stream);
+  std::optional<OverlappedSum> overlapped;
+  Var::Finished finished;
   uint64_t drawn = 0;  // by a part: all draw as many, except those without a scored target, which draw none
   std::vector<Tensor> losses;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     rng_.set_lane(dropout_stream, static_cast<int64_t>(first + i));
     rng_.set_next(dropout_stream, start);
     arena_.zero_grad();
+    if (is_shared && config_.device.is_cpu() && static_cast<int64_t>(i) + 1 == count) {
+      overlapped.emplace(*config_.ranks, arena_, sum_, static_cast<int64_t>(i), buckets_);
+      finished = [&](const Var& leaf) { overlapped->finish(leaf); };
+    }
     losses.push_back(shares[first + i] == 0 ? Tensor::zeros({}, engine::DType::f64, config_.device)
-                                            : run_part(batch, shares.size(), first + i, done));
+                                            : run_part(batch, shares.size(), first + i, done, finished));
     drawn = std::max(drawn, rng_.next(dropout_stream) - start);
-    sum_.add(arena_.gradients(), static_cast<int64_t>(i));
+    if (!overlapped) sum_.add(arena_.gradients(), static_cast<int64_t>(i));
   }
+  if (overlapped) overlapped->wait();
   arena_.keep_gradients();
-  if (count < config_.parts) {
+  if (is_shared) {
     std::vector<double> own{static_cast<double>(drawn)};
     for (const Tensor& loss : losses) own.push_back(loss.item());
     const std::vector<double> all = gathered(*config_.ranks, own);
@@ -179,7 +190,7 @@ void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, co
     for (size_t i = 0; i < all.size(); ++i)
       if (i % own.size() == 0) drawn = std::max(drawn, static_cast<uint64_t>(all[i]));
       else losses.push_back(Tensor::full({}, all[i], engine::DType::f64, config_.device));
-    sum_over(*config_.ranks, arena_.gradients());
+    if (!overlapped) sum_over(*config_.ranks, arena_.gradients());
   }
   for (const Tensor& loss : losses) engine::step_loss_inplace(optimizer_->step_state(), loss);
   rng_.set_next(dropout_stream, start + drawn);

@@ -7,6 +7,7 @@
 #include "engine/optim/step_state.h"
 #include "engine/rng.h"
 #include "models/transformer.h"
+#include "tasks/ranks/overlapped_sum.h"
 #include "tasks/ranks/tree_sum.h"
 #include "tasks/task.h"
 #include "tasks/training/recorded_step.h"
@@ -78,7 +79,8 @@ class Trainer {
   /// Says to the device how many random numbers a step draws.
   void set_draws(uint64_t count);
   /// Forward and backward pass of part i of `parts` of a batch. Returns its share of the loss, ().
-  Tensor run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done);
+  Tensor run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done,
+                  const Var::Finished& finished = {});
   /// All parts of a batch, over all ranks, their gradients added along the tree.
   void run_tree(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done);
   void run_step(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& on_phase);
@@ -91,6 +93,7 @@ class Trainer {
   const std::unique_ptr<autograd::Optimizer> optimizer_;
   const std::unique_ptr<autograd::Schedule> schedule_;
   const TreeSum sum_;
+  const std::vector<Bucket> buckets_;
   engine::Tensor rates_;   ///< f64 (read_every), on the device: learning rates of the steps up to rates_end_
   int64_t rates_end_ = 0;  ///< the first step that has no rate yet
   engine::Tensor shares_;  ///< f64 (accumulate or parts), on the device: what the loss of each part is multiplied by

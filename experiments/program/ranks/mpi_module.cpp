@@ -50,7 +50,7 @@ HeadroomMpi calls{0, 1, exchange, finish};
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const HeadroomMpi* headroom_start_mpi() {
-  int level = 0;  // a worker's thread trains, one at a time
+  int level = 0;  // a worker's thread trains and another sums, one at a time
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) return nullptr;
   if (level < MPI_THREAD_SERIALIZED) return nullptr;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
