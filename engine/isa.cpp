@@ -31,7 +31,8 @@ bool has_amx_bf16() {
 bool detect_bf16_pairs() {
 #ifdef __x86_64__
   unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5));
+  const bool has_vnni = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & (1u << 11));
+  return has_vnni && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5));
 #else
   return false;
 #endif

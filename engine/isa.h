@@ -34,8 +34,8 @@ Isa detected_isa();
 Isa active_isa();
 /// "portable, avx2".
 std::string str(IsaSet levels);
-/// Whether kernels may multiply pairs of bf16 by `vdpbf16ps`: the CPU has AVX512-BF16, and active_isa() is avx512 or
-/// higher. No level of its own: the other kernels give the same bits without it (engine/cpu/simd_bf16.h).
+/// Whether kernels may use `vdpbf16ps` and `vpdpbusd`: the CPU has AVX512-BF16 and VNNI, and active_isa() is avx512 or
+/// higher. No level of its own: products of bf16 have the same bits without it (engine/cpu/simd_bf16.h).
 bool has_bf16_pairs();
 /// Every level up to detected_isa().
 std::vector<Isa> available_isas();

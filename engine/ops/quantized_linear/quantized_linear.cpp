@@ -6,6 +6,7 @@
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
+#include "engine/ops/quantized_linear/integer_tiles_kernel.h"
 #include "engine/ops/quantized_linear/quantized_linear_kernel.h"
 #include "engine/parallel.h"
 #include "engine/quantized/activations.h"
@@ -97,6 +98,7 @@ void run_grad_tiles(QuantizedLinearGradCall& c) {
 constexpr int64_t few_rows = 8;
 bool has_few_rows(const QuantizedLinearCall& c) { return c.x.dim(0) <= few_rows; }
 bool has_few_int8_rows(const QuantizedLinearCall& c) { return has_few_rows(c) && takes_int8(c); }
+bool has_integer_tiles(const QuantizedLinearCall& c) { return takes_int8(c) && has_bf16_pairs(); }
 
 /// Rows of W to a task: halves of a small matrix, at most 256 KiB. Tasks of 16 KiB had two cores read lines of memory
 /// in turns, which took half as long again as one core alone.
@@ -105,38 +107,55 @@ int64_t rows_of_task(const QuantizedMatrix& w) {
   return std::max<int64_t>(4, bytes / std::max<int64_t>(1, w.row_bytes()) / 4 * 4);
 }
 
+/// x as it is to be multiplied by W's rows, `rows` of them to a task, by multiply(FewRows).
 template <class X>
-void run_few(QuantizedLinearCall& c, const X& x, const Kernel<void(const FewRows<X>&)>& multiply) {
+void run_blocks(QuantizedLinearCall& c, const X& x, int64_t rows, const auto& multiply) {
   const int64_t out = c.weight.rows();
   const BlockTraits& traits = traits_of(c.weight.format());
   const float* bias = c.bias.defined() ? c.bias.data<float>() : nullptr;
   auto* y = c.y.mutable_data<float>();
-  parallel_ranges(out, rows_of_task(c.weight), [&](int64_t begin, int64_t end) {
-    multiply({.format = c.weight.format(),
-              .block_elements = traits.elements,
-              .block_bytes = traits.bytes,
-              .w = c.weight.row(begin),
-              .row_bytes = c.weight.row_bytes(),
-              .w_rows = end - begin,
-              .cols = c.weight.cols(),
-              .x = x,
-              .x_rows = c.x.dim(0),
-              .y = y + begin,
-              .y_row = out});
+  parallel_ranges(out, rows, [&](int64_t begin, int64_t end) {
+    multiply(FewRows<X>{.format = c.weight.format(),
+                        .block_elements = traits.elements,
+                        .block_bytes = traits.bytes,
+                        .w = c.weight.row(begin),
+                        .row_bytes = c.weight.row_bytes(),
+                        .w_rows = end - begin,
+                        .cols = c.weight.cols(),
+                        .x = x,
+                        .x_rows = c.x.dim(0),
+                        .y = y + begin,
+                        .y_row = out});
     if (!bias) return;
     for (int64_t r = 0; r < c.x.dim(0); ++r)
       for (int64_t o = begin; o < end; ++o) y[r * out + o] += bias[o];
   });
 }
 
+ByteRows bytes_of(const QuantizedActivations& a) {
+  return {a.values.data<int8_t>(), a.scales.data<float>(), a.sums.data<float>(), a.blocks};
+}
+
 void run_few_int8(QuantizedLinearCall& c) {
   const QuantizedActivations a = quantize_activations(c.x);
-  run_few<ByteRows>(c, {a.values.data<int8_t>(), a.scales.data<float>(), a.sums.data<float>(), a.blocks},
-                    kernel::few_rows_int8);
+  run_blocks(c, bytes_of(a), rows_of_task(c.weight), kernel::few_rows_int8);
 }
 
 void run_few_f32(QuantizedLinearCall& c) {
-  run_few<FloatRows>(c, {c.x.data<float>(), c.weight.cols()}, kernel::few_rows_f32);
+  run_blocks(c, FloatRows{c.x.data<float>(), c.weight.cols()}, rows_of_task(c.weight), kernel::few_rows_f32);
+}
+
+void run_integer_tiles(QuantizedLinearCall& c) {
+  const QuantizedActivations a = quantize_activations(c.x);
+  const int64_t bytes = a.values.dim(1);
+  auto* const values = reinterpret_cast<uint8_t*>(a.values.mutable_data<int8_t>());
+  parallel_ranges(a.rows, rows_at_once(a.rows), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * bytes; i < end * bytes; ++i) values[i] ^= 128;  // plus 128, unsigned
+  });
+  run_blocks(c, bytes_of(a), rows_at_once(c.weight.rows()), [&](const FewRows<ByteRows>& p) {
+    const Tensor scratch = Tensor::empty({a.blocks * integer_tiles_scratch}, DType::u8);
+    kernel::integer_tiles(p, scratch.mutable_data<uint8_t>());
+  });
 }
 
 void check_device(const char* op, const Tensor& x, const QuantizedMatrix& weight) {
@@ -158,6 +177,11 @@ Op<QuantizedLinearCall> quantized_linear_op{
       .run = run_few_f32,
       .levels = kernel::few_rows_f32.levels(),
       .supports = has_few_rows},
+     {.name = "8-bit tiles",
+      .dtypes = DType::f32,
+      .run = run_integer_tiles,
+      .levels = IsaSet(Isa::avx512),
+      .supports = has_integer_tiles},
      {.name = "tiles",
       .dtypes = DType::f32,
       .run = [](QuantizedLinearCall& c) { run_tiles<float>(c, kernel::gemm_tile_f32); },

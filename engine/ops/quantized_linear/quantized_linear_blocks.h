@@ -11,7 +11,7 @@
 #include "engine/cpu/simd.h"
 #include "engine/quantized/format.h"
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX512VNNI__) || (defined(__AVX2__) && !defined(__AVX512F__))
 
 namespace headroom::engine::HEADROOM_ISA {
 
