@@ -1,5 +1,5 @@
 #pragma once
-// What differs between formats in a product of blocks with 8-bit activations, for AVX2: eight blocks of 32 columns are
+// What differs between formats in a product of blocks with 8-bit activations, by AVX2: eight blocks of 32 columns are
 // taken together, one block of the formats with 256. A format gives, from the address w of the eight,
 //
 //   scales_of(w, count)   d and m of each of `count` blocks, the rest 0, so that x = d·q + m
