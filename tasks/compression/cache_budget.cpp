@@ -80,24 +80,18 @@ CacheBudget::CacheBudget(const HeadDecompositions& heads, const LayerProbe& prob
   const std::vector<models::LayerConfig> layers = models::layers_of(heads.base());
   for (const models::LayerConfig& layer : layers)
     nothing_.cache.emplace_back(static_cast<size_t>(layer.groups.at(0).key_value_heads()));
-  for (size_t layer = 0; layer < layers.size(); ++layer)
-    for (size_t head = 0; head < nothing_.cache[layer].size(); ++head)
-      for (const bool is_value : {false, true}) {
-        const models::HeadGroup& group = layers[layer].groups[0];
-        places_.push_back(
-            {.is_value = is_value, .layer = layer, .head = head, .dim = is_value ? group.v_dim : group.qk_dim});
-      }
+  for (int64_t layer = 0; layer < std::ssize(layers); ++layer) {
+    const models::HeadGroup& group = layers[static_cast<size_t>(layer)].groups[0];
+    for (int64_t head = 0; head < group.key_value_heads(); ++head)
+      for (const bool is_vo : {false, true})
+        places_.push_back({.at = {is_vo, layer, head}, .dim = is_vo ? group.v_dim : group.qk_dim});
+  }
   measure(progress);
   for (Place& place : places_) list_choices(place);
 }
 
 bool CacheBudget::has_method(const Place& place) const {
-  return place.is_value ? nothing_.vo != VoMethod::none : nothing_.qk != QkMethod::none;
-}
-
-double CacheBudget::tail(const Place& place, int64_t rank) const {
-  const auto layer = static_cast<int64_t>(place.layer), head = static_cast<int64_t>(place.head);
-  return std::max(0.0, place.is_value ? heads_.vo_tail(layer, head, rank) : heads_.qk_tail(layer, head, rank));
+  return place.at.is_vo ? nothing_.vo != VoMethod::none : nothing_.qk != QkMethod::none;
 }
 
 int64_t CacheBudget::middle_rank(const Place& place) const { return std::max<int64_t>(2, place.dim / 4 * 2); }
@@ -111,15 +105,14 @@ std::optional<CacheChoice> CacheBudget::measured_choice(const Place& place, size
 }
 
 void CacheBudget::put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const {
-  (place.is_value ? plan.vo_ranks : plan.qk_ranks)[place.layer][place.head] = choice.rank;
-  HeadCache& cache = plan.cache[place.layer][place.head];
-  (place.is_value ? cache.values : cache.keys) = choice.format;
+  place.at.rank_in(plan) = choice.rank;
+  HeadCache& cache = place.at.of(plan.cache);
+  (place.at.is_vo ? cache.values : cache.keys) = choice.format;
 }
 
 CacheChoice CacheBudget::chosen(const CompressionPlan& plan, const Place& place) const {
-  const HeadCache& cache = plan.cache.at(place.layer).at(place.head);
-  return {(place.is_value ? plan.vo_ranks : plan.qk_ranks)[place.layer][place.head],
-          place.is_value ? cache.values : cache.keys};
+  const HeadCache& cache = place.at.of(plan.cache);
+  return {place.at.rank_in(plan), place.at.is_vo ? cache.values : cache.keys};
 }
 
 void CacheBudget::measure(const std::function<void(int64_t, int64_t)>& progress) {
@@ -132,29 +125,29 @@ void CacheBudget::measure(const std::function<void(int64_t, int64_t)>& progress)
       if (!choice) continue;
       CompressionPlan plan = nothing_;
       put(plan, place, *choice);
-      place.loss[kind] = std::max(0.0, probe_.kl(heads_.edit(plan), static_cast<int64_t>(place.layer)));
+      place.loss[kind] = std::max(0.0, probe_.kl(heads_.edit(plan), place.at.layer));
     }
-  for (const bool is_value : {false, true})
-    for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_value, kind);
+  for (const bool is_vo : {false, true})
+    for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_vo, kind);
 }
 
-void CacheBudget::scale(bool is_value, size_t kind) {
+void CacheBudget::scale(bool is_vo, size_t kind) {
   CompressionPlan plan = nothing_;
   double sum = 0;
   for (const Place& place : places_) {
     const std::optional<CacheChoice> choice = measured_choice(place, kind);
-    if (place.is_value == is_value && choice) put(plan, place, *choice), sum += place.loss[kind];
+    if (place.at.is_vo == is_vo && choice) put(plan, place, *choice), sum += place.loss[kind];
   }
   if (sum == 0) return;
-  const double factor = measured_kl(plan) / sum;
+  const double factor = measured(std::move(plan)).kl / sum;
   for (Place& place : places_)
-    if (place.is_value == is_value) place.loss[kind] *= factor;
+    if (place.at.is_vo == is_vo) place.loss[kind] *= factor;
 }
 
 double CacheBudget::loss_of(const Place& place, const CacheChoice& choice) const {
   if (choice.rank == 0) return place.loss[rows_rounded] * rounding_of(choice.format);
-  const double middle = tail(place, middle_rank(place));
-  const double dropped = middle > 0 ? place.loss[directions_dropped] * tail(place, choice.rank) / middle : 0;
+  const double middle = heads_.tail(place.at, middle_rank(place)), tail = heads_.tail(place.at, choice.rank);
+  const double dropped = middle > 0 ? place.loss[directions_dropped] * std::max(0.0, tail) / middle : 0;
   return dropped + place.loss[directions_rounded] * rounding_of(choice.format);
 }
 
@@ -183,7 +176,10 @@ double CacheBudget::expected_kl(const CompressionPlan& plan) const {
   return sum;
 }
 
-double CacheBudget::measured_kl(const CompressionPlan& plan) const { return probe_.kl(heads_.edit(plan), 0); }
+MeasuredPlan CacheBudget::measured(CompressionPlan plan) const {
+  const double kl = probe_.kl(heads_.edit(plan), 0);
+  return {std::move(plan), kl};
+}
 
 std::optional<CompressionPlan> CacheBudget::plain(BlockFormat format) const {
   CompressionPlan plan = nothing_;
@@ -199,8 +195,8 @@ CompressionPlan CacheBudget::mixed(int64_t bytes) const {
   std::vector<BudgetItem> items;
   for (const Place& place : places_) {
     BudgetItem& item = items.emplace_back();
-    item.name =
-        fmt::format("{} of layer {}, key-value head {}", place.is_value ? "values" : "keys", place.layer, place.head);
+    item.name = fmt::format("{} of layer {}, key-value head {}", place.at.is_vo ? "values" : "keys", place.at.layer,
+                            place.at.kv_head);
     for (const CacheChoice& choice : place.choices) {
       item.loss.push_back(loss_of(place, choice));
       item.cost.push_back(static_cast<double>(bytes_of(choice, place.dim)));
@@ -212,28 +208,28 @@ CompressionPlan CacheBudget::mixed(int64_t bytes) const {
   return plan;
 }
 
-CompressionPlan CacheBudget::spend(int64_t allowed) const {
-  CompressionPlan mix = mixed(allowed);
+MeasuredPlan CacheBudget::spend(int64_t allowed) const {
+  MeasuredPlan mix = measured(mixed(allowed));
   for (const BlockFormat format : cache_formats) {  // the finest that fits
     std::optional<CompressionPlan> plan = plain(format);
     if (!plan || bytes(*plan) > allowed) continue;
-    return measured_kl(*plan) < measured_kl(mix) ? *std::move(plan) : mix;
+    MeasuredPlan finest = measured(*std::move(plan));
+    return finest.kl < mix.kl ? finest : mix;
   }
   return mix;
 }
 
-CompressionPlan CacheBudget::within(double kl) const {
+MeasuredPlan CacheBudget::within(double kl) const {
   require(std::isfinite(kl) && kl > 0, "cache budget: a KL divergence of {} cannot be kept within", kl);
-  const double own = measured_kl(nothing_);
-  require(own <= kl, "cache budget: a KL divergence of {:.3g} cannot be kept within: the cache in f16 has {:.3g}", kl,
-          own);
+  MeasuredPlan best = measured(nothing_);
+  require(best.kl <= kl, "cache budget: a KL divergence of {:.3g} cannot be kept within: the cache in f16 has {:.3g}",
+          kl, best.kl);
   int64_t low = least() - 1, high = full();
-  CompressionPlan best = nothing_;
   // A 256th of what there is to spend.
   for (int step = 0; step < 8 && high - low > 1; ++step) {
     const int64_t middle = step == 0 ? low + 1 : (low + high) / 2;
-    CompressionPlan plan = spend(middle);
-    if (measured_kl(plan) <= kl) high = middle, best = std::move(plan);
+    MeasuredPlan plan = spend(middle);
+    if (plan.kl <= kl) high = middle, best = std::move(plan);
     else low = middle;
   }
   return best;

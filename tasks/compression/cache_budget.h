@@ -22,6 +22,12 @@ struct CacheChoice {
   bool operator==(const CacheChoice&) const = default;
 };
 
+/// A plan, and KL(base ‖ its model) on a probe's texts.
+struct MeasuredPlan {
+  CompressionPlan plan{};
+  double kl = 0;
+};
+
 /// The fewest bytes a token that a CacheBudget of these methods can hold the cache of a model in. Throws Error for a qk
 /// method that does not narrow keys, or gives query heads keys of their own.
 int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
@@ -35,7 +41,7 @@ void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, Q
 /// it is in q4_0; in the method's directions, all of them, in q4_0; half of the directions in f16. Others follow:
 /// fewer or more directions in proportion to the method's tail, finer formats as the square of their steps. Losses of
 /// places are added up, each kind in proportion so that the sum over all places is what they cost together, which is
-/// measured, too. What a plan costs is measured by measured_kl().
+/// measured, too. What a plan costs is measured by measured().
 class CacheBudget {
  public:
   /// Measures all heads: three runs of the model's later part for each, and one whole run for each kind. `progress`
@@ -53,22 +59,20 @@ class CacheBudget {
   /// with the least possible where no plan is as small.
   CompressionPlan mixed(int64_t bytes) const;
   /// mixed(), or where the finest plain format of so many bytes loses less on the probe's texts, that.
-  CompressionPlan spend(int64_t bytes) const;
-  /// The smallest plan found whose measured_kl() is at most `kl`, by bisection. Throws Error unless kl > 0, and with
+  MeasuredPlan spend(int64_t bytes) const;
+  /// The smallest plan found whose measured() loss is at most `kl`, by bisection. Throws Error unless kl > 0, and with
   /// the original's own loss in f16 where that is more.
-  CompressionPlan within(double kl) const;
+  MeasuredPlan within(double kl) const;
   /// All rows as they are in one format; none where its blocks do not fill them.
   std::optional<CompressionPlan> plain(engine::BlockFormat format) const;
 
-  /// The loss that spend() expects of a plan, and what it measures on the probe's texts.
+  /// The loss that spend() expects of a plan, and what the probe measures.
   double expected_kl(const CompressionPlan& plan) const;
-  double measured_kl(const CompressionPlan& plan) const;
+  MeasuredPlan measured(CompressionPlan plan) const;
 
  private:
-  /// The keys or the values of one key-value head.
   struct Place {
-    bool is_value = false;
-    size_t layer = 0, head = 0;
+    HeadPlace at;
     int64_t dim = 0;
     std::array<double, 3> loss{};        ///< of each kind, see the class
     std::vector<CacheChoice> choices{};  ///< from the cheapest on, each of less loss than those before
@@ -76,14 +80,13 @@ class CacheBudget {
 
   int64_t middle_rank(const Place& place) const;
   bool has_method(const Place& place) const;
-  double tail(const Place& place, int64_t rank) const;
   std::optional<CacheChoice> measured_choice(const Place& place, size_t kind) const;
   double loss_of(const Place& place, const CacheChoice& choice) const;
   void put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const;
   CacheChoice chosen(const CompressionPlan& plan, const Place& place) const;
   void measure(const std::function<void(int64_t, int64_t)>& progress);
   /// Scales the losses of a kind, of keys or of values, to what all places of it cost together.
-  void scale(bool is_value, size_t kind);
+  void scale(bool is_vo, size_t kind);
   void list_choices(Place& place) const;
 
   const HeadDecompositions& heads_;

@@ -17,16 +17,11 @@ HeadBudget::HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe,
       return std::abs(static_cast<double>(a) - at) < std::abs(static_cast<double>(b) - at);
     });
     const double kl = std::max(0.0, probe.kl(heads.edit(costs_.with(place, rank)), place.layer)),
-                 lost = tail(place, rank);
+                 lost = heads_.tail(place, rank);
     measured_.push_back(kl);
     per_tail_.push_back(lost > 0 ? kl / lost : 0);
     if (progress) progress(std::ssize(measured_), std::ssize(costs_.places()));
   }
-}
-
-double HeadBudget::tail(const HeadPlace& place, int64_t rank) const {
-  return place.is_vo ? heads_.vo_tail(place.layer, place.kv_head, rank)
-                     : heads_.qk_tail(place.layer, place.kv_head, rank);
 }
 
 std::vector<BudgetItem> HeadBudget::items(BudgetOf of, std::vector<std::vector<int64_t>>& ranks) const {
@@ -39,7 +34,7 @@ std::vector<BudgetItem> HeadBudget::items(BudgetOf of, std::vector<std::vector<i
     std::vector<int64_t>& own = ranks.emplace_back();
     for (const auto& [rank, cost] : costs_.options(of, places[i])) {
       own.push_back(rank);
-      item.loss.push_back(rank == 0 ? 0 : per_tail_[i] * tail(places[i], rank)), item.cost.push_back(cost);
+      item.loss.push_back(rank == 0 ? 0 : per_tail_[i] * heads_.tail(places[i], rank)), item.cost.push_back(cost);
     }
     items.push_back(std::move(item));
   }
@@ -55,10 +50,7 @@ CompressionPlan HeadBudget::spend(BudgetOf of, double budget) const {
   const std::vector<size_t> chosen = spend_budget(choices, budget - fixed);
   CompressionPlan plan = costs_.nothing();
   const std::vector<HeadPlace>& places = costs_.places();
-  for (size_t i = 0; i < places.size(); ++i) {
-    auto& part = places[i].is_vo ? plan.vo_ranks : plan.qk_ranks;
-    part[static_cast<size_t>(places[i].layer)][static_cast<size_t>(places[i].kv_head)] = ranks[i][chosen[i]];
-  }
+  for (size_t i = 0; i < places.size(); ++i) places[i].rank_in(plan) = ranks[i][chosen[i]];
   return plan;
 }
 

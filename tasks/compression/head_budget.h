@@ -40,7 +40,6 @@ class HeadBudget {
   double measured_kl(const CompressionPlan& plan) const;
 
  private:
-  double tail(const HeadPlace& place, int64_t rank) const;
   /// The choices of each place, the ranks of which go to `ranks`, 0 for a head that stays.
   std::vector<BudgetItem> items(BudgetOf of, std::vector<std::vector<int64_t>>& ranks) const;
 

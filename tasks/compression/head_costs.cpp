@@ -56,8 +56,7 @@ std::vector<int64_t> HeadCosts::ranks_of(const HeadPlace& place) const {
 
 CompressionPlan HeadCosts::with(const HeadPlace& place, int64_t rank) const {
   CompressionPlan plan = nothing_;
-  auto& ranks = place.is_vo ? plan.vo_ranks : plan.qk_ranks;
-  ranks.at(static_cast<size_t>(place.layer)).at(static_cast<size_t>(place.kv_head)) = rank;
+  place.rank_in(plan) = rank;
   return plan;
 }
 

@@ -14,12 +14,6 @@ enum class BudgetOf {
   cache,       ///< numbers that the key-value cache of the whole model holds per token
 };
 
-/// One part of one key-value head: its queries and keys, or its values.
-struct HeadPlace {
-  bool is_vo = false;
-  int64_t layer = 0, kv_head = 0;
-};
-
 /// What the heads of some layers take of a budget at each rank that two methods can give them. Counts from the config
 /// alone: no weight is read.
 class HeadCosts {

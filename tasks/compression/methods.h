@@ -37,6 +37,10 @@ class HeadDecompositions {
   /// Plain: ‖W_V − W_r‖², product: ‖W_O W_V − …‖², pca: E‖y − y'‖² of the heads' outputs, whitened: E‖W_O (y − y')‖²,
   /// as if query heads' outputs were independent.
   double vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
+  /// The one or the other.
+  double tail(const HeadPlace& place, int64_t rank) const {
+    return place.is_vo ? vo_tail(place.layer, place.kv_head, rank) : qk_tail(place.layer, place.kv_head, rank);
+  }
 
   /// The compressed model; where the plan names formats of the cache, directions of values (product, whitened) carry
   /// what each adds to the output, in place of W_O. Throws Error as validate(), for other methods than these, and a

@@ -82,6 +82,21 @@ struct CompressionPlan {
   std::vector<std::vector<HeadCache>> cache{};
 };
 
+/// One part of one key-value head: its queries and keys, or its values.
+struct HeadPlace {
+  bool is_vo = false;
+  int64_t layer = 0, kv_head = 0;
+  /// Its entry of what is listed by layer and key-value head, and its rank in a plan.
+  template <class List>
+  auto& of(List& list) const {
+    return list.at(static_cast<size_t>(layer)).at(static_cast<size_t>(kv_head));
+  }
+  template <class Plan>
+  auto& rank_in(Plan& plan) const {
+    return of(is_vo ? plan.vo_ranks : plan.qk_ranks);
+  }
+};
+
 /// A plan that leaves all as it is, in the shape of the model.
 CompressionPlan empty_plan(const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
 /// The same rank for all heads of some layers.

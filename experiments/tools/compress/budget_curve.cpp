@@ -20,7 +20,7 @@ namespace {
 
 const char* format_name(engine::BlockFormat format) { return engine::traits_of(format).name; }
 
-tasks::CompressionPlan plan_within(const CacheLimit& limit, const tasks::CacheBudget& budget) {
+tasks::MeasuredPlan plan_within(const CacheLimit& limit, const tasks::CacheBudget& budget) {
   if (limit.of == CacheLimit::Of::kl) return budget.within(limit.value);
   return budget.spend(limit.bytes(budget.full()));
 }
@@ -60,7 +60,7 @@ std::vector<CurvePoint> measured_curve(const CompressArguments& arguments, const
     if (const auto plan = budget.plain(format)) add(format_name(format), budget.bytes(*plan), *plan);
   int64_t last = 0;
   for (const int64_t allowed : budgets) {
-    const tasks::CompressionPlan plan = budget.spend(allowed);
+    const tasks::CompressionPlan plan = budget.spend(allowed).plan;
     if (budget.bytes(plan) != last) add("", allowed, plan);  // a little more may buy the same
     last = budget.bytes(plan);
   }
@@ -94,9 +94,10 @@ std::string point_name(const CurvePoint& point) {
 SpentBudget spend(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
                   const tasks::HeadDecompositions& heads, const tasks::CacheBudget& budget,
                   const CompressProgress& progress) {
-  SpentBudget spent{.plan = plan_within(*job.limit, budget)};
+  tasks::MeasuredPlan bought = plan_within(*job.limit, budget);
+  SpentBudget spent{.plan = std::move(bought.plan), .measured_kl = bought.kl};
   spent.bytes = budget.bytes(spent.plan), spent.original = budget.full();
-  spent.expected_kl = budget.expected_kl(spent.plan), spent.measured_kl = budget.measured_kl(spent.plan);
+  spent.expected_kl = budget.expected_kl(spent.plan);
   if (arguments.curve.empty()) return spent;
   spent.curve = measured_curve(arguments, job, base, heads, budget, spent.bytes, progress);
   write_file(arguments.curve, draw(*job.gnuplot, curve_plot(spent.curve)).file);

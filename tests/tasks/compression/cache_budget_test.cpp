@@ -87,7 +87,7 @@ TEST_CASE("a mix is within one choice of the best of all plans, and keeps its by
     // What the plan says is what its model takes and computes.
     const models::ModelEdit edit = search.heads.edit(plan);
     CHECK(models::cache_bytes(edit.config, models::named_cache_types()) == budget.bytes(plan));
-    CHECK(search.probe.kl(edit, 0) == budget.measured_kl(plan));
+    CHECK(search.probe.kl(edit, 0) == budget.measured(plan).kl);
   }
 }
 
@@ -98,22 +98,23 @@ TEST_CASE("a budget buys no worse than the plain format that fits, and the same 
     const CompressionPlan plain = budget.plain(format).value();
     const int64_t bytes = budget.bytes(plain);
     CHECK(bytes == 4 * engine::packed_bytes(format, 32));
-    const CompressionPlan plan = budget.spend(bytes);
-    CHECK(budget.bytes(plan) <= bytes);
-    CHECK(budget.measured_kl(plan) <= budget.measured_kl(plain));
-    CHECK(again.budget.measured_kl(again.budget.spend(bytes)) == budget.measured_kl(plan));
+    const MeasuredPlan bought = budget.spend(bytes);
+    CHECK(budget.bytes(bought.plan) <= bytes);
+    CHECK(bought.kl <= budget.measured(plain).kl);
+    CHECK(bought.kl == budget.measured(bought.plan).kl);
+    CHECK(again.budget.spend(bytes).kl == bought.kl);
   }
-  CHECK(budget.measured_kl(budget.plain(BlockFormat::q4_0).value()) >
-        10 * budget.measured_kl(budget.plain(BlockFormat::q8_0).value()));
+  CHECK(budget.measured(budget.plain(BlockFormat::q4_0).value()).kl >
+        10 * budget.measured(budget.plain(BlockFormat::q8_0).value()).kl);
 }
 
 TEST_CASE("a divergence is kept, with fewer bytes than all has; what cannot be met says what can", "[cache budget]") {
   const Search search;
   const CacheBudget& budget = search.budget;
-  const double allowed = budget.measured_kl(budget.mixed(100));
-  const CompressionPlan plan = budget.within(allowed);
-  CHECK(budget.measured_kl(plan) <= allowed);
-  CHECK(budget.bytes(plan) < budget.full());
+  const double allowed = budget.measured(budget.mixed(100)).kl;
+  const MeasuredPlan kept = budget.within(allowed);
+  CHECK(budget.measured(kept.plan).kl <= allowed);
+  CHECK(budget.bytes(kept.plan) < budget.full());
   CHECK_THAT(error_of([&] { (void)budget.within(1e-15); }), contains("the cache in f16 has"));
   CHECK_THAT(error_of([&] { (void)budget.within(0); }), contains("cannot be kept within"));
   CHECK(error_of([&] { (void)budget.spend(31); }) ==
