@@ -13,16 +13,16 @@ namespace {
 
 double share(int64_t done, int64_t all) { return static_cast<double>(done) / static_cast<double>(all); }
 
-tasks::TokenBatch calibration_pieces(const CompressArguments& arguments, const CompressJob& job) {
+tasks::TokenBatch calibration_pieces(const CompressJob& job, int64_t context) {
   const std::vector<int32_t>& tokens = job.calibration->tokens;
-  return tasks::pieces_of(tokens, 0, std::ssize(tokens), arguments.context, job.base->description().text_begin());
+  return tasks::pieces_of(tokens, 0, std::ssize(tokens), context, job.base->description().text_begin());
 }
 
 tasks::Calibration calibration_of(const CompressArguments& arguments, const CompressJob& job,
                                   const models::Transformer& base, const CompressProgress& progress) {
   const tasks::CalibrationNeeds needs = tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo);
   if (!needs.any()) return {};
-  return tasks::calibrate(base, calibration_pieces(arguments, job),
+  return tasks::calibrate(base, calibration_pieces(job, arguments.context),
                           {.needs = needs, .layers = job.layers, .progress = [&](int64_t done, int64_t all) {
                              progress(fmt::format("calibration: layer {} of {}", done, all), share(done, all));
                            }});
@@ -47,7 +47,8 @@ double measured_share(const CompressJob& job, int64_t layers, int64_t done, int6
 tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJob& job,
                              const models::Transformer& base, const tasks::HeadDecompositions& heads,
                              const CompressProgress& progress) {
-  const tasks::LayerProbe probe(base, tasks::probed_texts(calibration_pieces(arguments, job), arguments.context));
+  const tasks::LayerProbe probe(base,
+                                tasks::probed_texts(calibration_pieces(job, arguments.context), arguments.context));
   const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
     progress(fmt::format("budget: head {} of {} measured", done, all),
              measured_share(job, base.config().layers, done, all));
@@ -62,8 +63,9 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
 SpentBudget spent_on_cache(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
                            const tasks::HeadDecompositions& heads, const CompressProgress& progress) {
   constexpr double late = 0.25;  // of each text: what the readout costs would otherwise be most of the time
-  tasks::TokenBatch texts = calibration_pieces(arguments, job);
-  const auto wanted = std::max<int64_t>(1, arguments.budget_tokens / arguments.context);
+  const int64_t length = std::min(arguments.context, arguments.budget_tokens);
+  tasks::TokenBatch texts = calibration_pieces(job, length);
+  const int64_t wanted = arguments.budget_tokens / length;
   texts.resize(std::min(texts.size(), static_cast<size_t>(wanted)));
   const tasks::LayerProbe probe(base, texts, late);
   const tasks::CacheBudget budget(heads, probe, job.plan.qk, job.plan.vo, [&](int64_t done, int64_t all) {
