@@ -45,9 +45,9 @@ TEST_CASE("tape: backward says of each leaf when its gradient is final") {
   const auto finished = [&](const Var& leaf) { told.emplace_back(leaf, grad_of(leaf)); };
   sum(exp(a * b) * constant * a + c * c).backward(finished);
   REQUIRE(told.size() == 3);
-  CHECK(told[0].first.node() == c.node());
-  CHECK(told[1].first.node() == a.node());  // not at its use as a factor
-  CHECK(told[2].first.node() == b.node());
+  CHECK(told[0].first.node() == a.node());  // not at its use as a factor
+  CHECK(told[1].first.node() == b.node());
+  CHECK(told[2].first.node() == c.node());
   for (const auto& [leaf, gradient] : told) CHECK(gradient == grad_of(leaf));
 }
 

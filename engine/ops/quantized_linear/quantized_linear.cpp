@@ -97,8 +97,8 @@ void run_grad_tiles(QuantizedLinearGradCall& c) {
 /// Rows of x up to which W is better read as it lies than unpacked for a product of tiles.
 constexpr int64_t few_rows = 8;
 bool has_few_rows(const QuantizedLinearCall& c) { return c.x.dim(0) <= few_rows; }
-bool has_few_int8_rows(const QuantizedLinearCall& c) { return has_few_rows(c) && takes_int8(c); }
-bool has_integer_tiles(const QuantizedLinearCall& c) { return takes_int8(c) && has_bf16_pairs(); }
+/// Few rows on every CPU, more where there are tiles for them.
+bool has_int8_rows(const QuantizedLinearCall& c) { return takes_int8(c) && (has_few_rows(c) || has_bf16_pairs()); }
 
 /// Rows of W to a task: halves of a small matrix, at most 256 KiB. Tasks of 16 KiB had two cores read lines of memory
 /// in turns, which took half as long again as one core alone.
@@ -167,21 +167,16 @@ void check_device(const char* op, const Tensor& x, const QuantizedMatrix& weight
 
 Op<QuantizedLinearCall> quantized_linear_op{
     "quantized_linear",
-    {{.name = "8-bit dots",
+    {{.name = "8-bit",
       .dtypes = DType::f32,
-      .run = run_few_int8,
+      .run = [](QuantizedLinearCall& c) { has_few_rows(c) ? run_few_int8(c) : run_integer_tiles(c); },
       .levels = kernel::few_rows_int8.levels(),
-      .supports = has_few_int8_rows},
+      .supports = has_int8_rows},
      {.name = "dots",
       .dtypes = DType::f32,
       .run = run_few_f32,
       .levels = kernel::few_rows_f32.levels(),
       .supports = has_few_rows},
-     {.name = "8-bit tiles",
-      .dtypes = DType::f32,
-      .run = run_integer_tiles,
-      .levels = IsaSet(Isa::avx512),
-      .supports = has_integer_tiles},
      {.name = "tiles",
       .dtypes = DType::f32,
       .run = [](QuantizedLinearCall& c) { run_tiles<float>(c, kernel::gemm_tile_f32); },
