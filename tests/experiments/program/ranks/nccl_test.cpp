@@ -26,9 +26,9 @@ namespace {
 
 const HeadroomNccl& nccl() {
   static const HeadroomNccl* const calls = [] {
-    require(dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL), "{}", dlerror());
+    if (!dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL)) fail("{}", dlerror());
     void* const module = dlopen(std::getenv("HEADROOM_NCCL_MODULE"), RTLD_NOW);
-    require(module, "{}", dlerror());
+    if (!module) fail("{}", dlerror());
     return reinterpret_cast<HeadroomStartNccl>(dlsym(module, headroom_start_nccl_name))();
   }();
   return *calls;
