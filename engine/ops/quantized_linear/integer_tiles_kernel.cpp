@@ -83,7 +83,8 @@ static void multiply(const FewRows<ByteRows>& p, const PanelBlock<Blocks>* w, in
       for (int r = 0; r < R; ++r)
         for (int v = 0; v < wide; ++v) dots[r][v] = load_integers(block.start[v][s]);
 #pragma GCC unroll 8
-      for (int k = s * fours / Blocks::scales; k < (s + 1) * fours / Blocks::scales; ++k) {
+      for (int i = 0; i < fours / Blocks::scales; ++i) {
+        const int k = s * fours / Blocks::scales + i;
         const RawI q[wide] = {load_integers(block.q[0][k]), load_integers(block.q[1][k])};
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
