@@ -109,7 +109,7 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
       schedule_(
           autograd::make_schedule(config.schedule.empty() ? std::vector{autograd::ScheduleConfig{}} : config.schedule)),
       sum_(arena_.gradients(), config.parts / size_of(config.ranks)),
-      buckets_(buckets_of(arena_, model.parameters())),
+      buckets_(size_of(config.ranks) > 1 ? buckets_of(arena_, model.parameters()) : std::vector<Bucket>()),
       rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)),
       shares_(Tensor::empty({std::max(config.accumulate, config.parts)}, engine::DType::f64, config.device)),
       recorded_(config.note) {

@@ -5,8 +5,9 @@
 
 A count is what callgrind collects within Trainer::step during eight steps on one thread with AVX2 (valgrind knows no
 AVX-512): neither the start nor what else the machine does is in it. Counts are compared with instructions.json beside this
-script, which --write makes anew; the exit status is 1 where one differs by more than the margin. Another CPU, compiler
-or version of oneDNN counts otherwise: write the file of the older program on the same machine first.
+script, which --write brings up to date; a workload that it lacks is printed as new. The exit status is 1 where one differs
+by more than the margin. Another CPU, compiler or version of oneDNN counts otherwise: write the file of the older program on
+the same machine first.
 """
 
 import argparse
