@@ -7,7 +7,9 @@
 #include <bit>
 
 #include "engine/error.h"
+#include "engine/isa.h"
 #include "engine/ops/elementwise/binary.h"
+#include "engine/transfer.h"
 #include "models/files/atomic_file.h"
 #include "models/files/regular_file.h"
 
@@ -70,6 +72,11 @@ std::string told_by_first(Ranks& ranks, std::string text, double patience) {
 bool decided_by_first(Ranks& ranks, bool value, double patience) {
   spread_bytes(ranks, std::as_writable_bytes(std::span(&value, 1)), patience);
   return value;
+}
+
+std::string kernels_of(engine::Device device) {
+  const std::string kernels = fmt::format("{} kernels", engine::name_of(engine::active_isa()));
+  return device.is_cpu() ? kernels : kernels + " on " + engine::cuda_status();
 }
 
 void check_same(Ranks& ranks, const std::string& own) {

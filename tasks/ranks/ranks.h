@@ -39,6 +39,9 @@ std::string told_by_first(Ranks& ranks, std::string text, double patience);
 /// The same of one bit, in one message per rank.
 bool decided_by_first(Ranks& ranks, bool value, double patience);
 
+/// What the bits of a training on a device depend on beside the program: "avx512 kernels", "avx512 kernels on NVIDIA …".
+std::string kernels_of(engine::Device device);
+
 /// Throws Error naming this rank unless it has the same text as rank 0: what their bits depend on.
 void check_same(Ranks& ranks, const std::string& own);
 

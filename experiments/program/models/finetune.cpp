@@ -8,7 +8,6 @@
 
 #include "engine/allocator.h"
 #include "engine/error.h"
-#include "engine/isa.h"
 #include "experiments/output/file.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
@@ -138,8 +137,7 @@ std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const Fi
 std::filesystem::path begun_together(tasks::Ranks& ranks, engine::Device device,
                                      const tasks::FinetuneSettings& settings, const std::filesystem::path& file,
                                      std::optional<tasks::FileOfFirst>& common) {
-  std::string own = fmt::format("{}, {} kernels", version_text(), engine::name_of(engine::active_isa()));
-  if (!device.is_cpu()) own += " on " + engine::cuda_status();
+  std::string own = fmt::format("{}, {}", version_text(), tasks::kernels_of(device));
   for (const auto& [name, value] : settings) own += fmt::format(", {} {}", name, value);
   tasks::check_same(ranks, own);
   common.emplace(ranks, file);

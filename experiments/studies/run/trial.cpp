@@ -175,9 +175,8 @@ class Trial {
   /// The ranks agree on what they train, and begin where the first one's checkpoint is.
   void begin_together() {
     tasks::Ranks& ranks = *files_.ranks;
-    const std::string gpu = train_.device.is_cpu() ? "" : " on " + engine::cuda_status();
-    tasks::check_same(ranks, fmt::format("{}, {} kernels{}, trial and data {}", version_text(), level(), gpu,
-                                         identity_of(config_, task_)));
+    tasks::check_same(ranks, fmt::format("{}, {}, trial and data {}", version_text(),
+                                         tasks::kernels_of(train_.device), identity_of(config_, task_)));
     const tasks::FileOfFirst file(ranks, training_ ? files_.checkpoint : std::filesystem::path());
     if (is_led()) resume(file.path());
   }
