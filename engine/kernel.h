@@ -24,7 +24,7 @@ struct Kernel<Result(Arguments...)> {
   constexpr IsaSet levels() const {
     IsaSet set = IsaSet(Isa::portable);
     if (avx2) set = set | Isa::avx2;
-    if (avx512) set = set | Isa::avx512;
+    if (avx512 || avx512_bf16) set = set | Isa::avx512;
     return set;
   }
 };
@@ -40,7 +40,8 @@ struct Kernel<Result(Arguments...)> {
 /// Such a file may include only simd.h, this header and the kernel's own declarations: an inline function of a wider
 /// header, compiled for AVX-512, could be the copy that the linker keeps. engine/meson.build says which level compiles
 /// which files; HEADROOM_KERNEL_AVX512 declares the kernels of those files that the AVX-512 level compiles, too, and
-/// HEADROOM_KERNEL_BF16 those that are compiled once more with AVX512-BF16.
+/// HEADROOM_KERNEL_BF16 those that are compiled once more with AVX512-BF16; HEADROOM_KERNEL_VNNI those that are
+/// compiled for that level and not for AVX-512.
 #ifdef __x86_64__
 #define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                                     \
   namespace portable {                                                                \
@@ -81,6 +82,20 @@ struct Kernel<Result(Arguments...)> {
   namespace kernel {                                                                                                   \
   inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME, avx512::NAME, avx512_bf16::NAME}; \
   }
+#define HEADROOM_KERNEL_VNNI(RETURN, NAME, PARAMETERS)                                   \
+  namespace portable {                                                                   \
+  RETURN NAME PARAMETERS;                                                                \
+  }                                                                                      \
+  namespace avx2 {                                                                       \
+  RETURN NAME PARAMETERS;                                                                \
+  }                                                                                      \
+  namespace avx512_bf16 {                                                                \
+  RETURN NAME PARAMETERS;                                                                \
+  }                                                                                      \
+  namespace kernel {                                                                     \
+  inline constexpr Kernel<decltype(portable::NAME)> NAME{                                \
+      .portable = portable::NAME, .avx2 = avx2::NAME, .avx512_bf16 = avx512_bf16::NAME}; \
+  }
 #else
 #define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                         \
   namespace portable {                                                    \
@@ -91,4 +106,5 @@ struct Kernel<Result(Arguments...)> {
   }
 #define HEADROOM_KERNEL_AVX512 HEADROOM_KERNEL
 #define HEADROOM_KERNEL_BF16 HEADROOM_KERNEL
+#define HEADROOM_KERNEL_VNNI HEADROOM_KERNEL
 #endif

@@ -6,6 +6,7 @@
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
+#include "engine/ops/quantized_linear/few_rows_int8_kernel.h"
 #include "engine/ops/quantized_linear/integer_tiles_kernel.h"
 #include "engine/ops/quantized_linear/quantized_linear_kernel.h"
 #include "engine/parallel.h"
@@ -159,8 +160,8 @@ void run_integer_tiles(QuantizedLinearCall& c) {
 }
 
 void check_device(const char* op, const Tensor& x, const QuantizedMatrix& weight) {
-  require(x.device() == weight.device(), "{}: operands lie on different devices: {} on {}, {} on {}", op, x.str(),
-          x.device().str(), weight.str(), weight.device().str());
+  require(x.device() == weight.device(), "{}: operands lie on different devices: {} on {}, {} on {}", op, x, x.device(),
+          weight, weight.device());
 }
 
 }  // namespace
@@ -205,9 +206,9 @@ Tensor quantized_linear(const Tensor& x, const QuantizedMatrix& weight, const Te
   quantized_linear_op.check(call);
   require(weight.defined(), "quantized_linear: the weight is undefined");
   require(x.rank() >= 1 && x.dim(-1) == weight.cols(),
-          "quantized_linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape().str(), weight.str());
+          "quantized_linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape(), weight);
   require(!bias.defined() || bias.shape() == Shape{weight.rows()},
-          "quantized_linear: bias {} does not fit weight (out, in) {}", bias.shape().str(), weight.str());
+          "quantized_linear: bias {} does not fit weight (out, in) {}", bias.shape(), weight);
   check_device("quantized_linear", x, weight);
   call.x = as_rows(x);                                                               // (rows, in)
   call.y = Tensor::empty(x.shape().with(-1, weight.rows()), x.dtype(), x.device());  // (…, out)

@@ -19,9 +19,19 @@ namespace headroom::engine::HEADROOM_ISA {
 /// below 64, and 2 · 128 · 127 < 2^15.
 template <bool is_signed>
 static inline __m256i dots_of(__m256i q, __m256i a) {
-  const __m256i pairs =
-      is_signed ? _mm256_maddubs_epi16(_mm256_sign_epi8(q, q), _mm256_sign_epi8(a, q)) : _mm256_maddubs_epi16(q, a);
-  return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+  const __m256i magnitude = is_signed ? _mm256_sign_epi8(q, q) : q, b = is_signed ? _mm256_sign_epi8(a, q) : a;
+#ifdef __AVX512VNNI__
+  return _mm256_dpbusd_epi32(_mm256_setzero_si256(), magnitude, b);
+#else
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(magnitude, b), _mm256_set1_epi16(1));
+#endif
+}
+
+/// Lanes added as simd.h's sum() adds eight of them.
+static inline float sum_of(__m256 x) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
 /// What is said above of a format with integer products.

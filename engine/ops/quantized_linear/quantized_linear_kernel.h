@@ -30,8 +30,6 @@ struct FloatRows {
   int64_t stride;
 };
 
-/// Integer products within each 32 columns, which are exact, then f32. Formats in blocks only.
-HEADROOM_KERNEL(void, few_rows_int8, (const FewRows<ByteRows>& problem))
 /// f32 products with the numbers of W, unpacked some columns of some rows at a time. All formats.
 HEADROOM_KERNEL_AVX512(void, few_rows_f32, (const FewRows<FloatRows>& problem))
 
