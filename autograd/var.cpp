@@ -257,12 +257,12 @@ engine::DType Var::grad_dtype() const {
 bool Var::is_bound() const { return node_ && node_->bound && !node_->binder.expired(); }
 
 void Var::bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner) const {
-  require(defined() && node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value.str());
-  require(!is_bound(), "bind: {} is in an arena already", value.str());
-  require(value.shape() == shape() && grad.shape() == shape(), "bind: leaf {}, value {}, gradient {}", shape().str(),
-          value.str(), grad.str());
-  require(engine::is_floating(value.dtype()) && engine::is_floating(grad.dtype()), "bind: value {}, gradient {}",
-          value.str(), grad.str());
+  require(defined() && node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value);
+  require(!is_bound(), "bind: {} is in an arena already", value);
+  require(value.shape() == shape() && grad.shape() == shape(), "bind: leaf {}, value {}, gradient {}", shape(), value,
+          grad);
+  require(engine::is_floating(value.dtype()) && engine::is_floating(grad.dtype()), "bind: value {}, gradient {}", value,
+          grad);
   node_->value = value;
   node_->grad = grad;
   node_->grad_dtype = grad.dtype();
@@ -279,12 +279,12 @@ void Var::bind(const Tensor& values, const Tensor& gradients, int64_t offset, st
 }
 
 void Var::backward(const Finished& finished) const {
-  require(value().numel() == 1, "backward: {} has more than one element and no cotangent was given", value().str());
+  require(value().numel() == 1, "backward: {} has more than one element and no cotangent was given", value());
   backward(Tensor::full(shape(), 1.0, grad_dtype(), value().device()), finished);
 }
 
 void Var::backward(const Tensor& dy, const Finished& finished) const {
-  require(requires_grad(), "backward: nothing that {} depends on requires a gradient", value().str());
+  require(requires_grad(), "backward: nothing that {} depends on requires a gradient", value());
   if (!dy.defined() || dy.shape() != shape() || dy.dtype() != grad_dtype())
     fail("backward: value {}, cotangent {}", value().str(), dy.str());
   const NoGrad no_grad;
@@ -377,7 +377,7 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
                                   "backward: checkpoint's function gave another {} than before: it is not pure, or "
                                   "what it captures was written "
                                   "in place after it was used",
-                                  value.str());
+                                  value);
                           if (again.requires_grad()) again.backward(dy);
                           std::vector<Tensor> gradients;
                           for (size_t i = 0; i < leaves.size(); ++i) {

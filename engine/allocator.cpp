@@ -163,7 +163,7 @@ class CachingAllocator {
   }
 
   void* from_system(Device device, size_t size) {
-    require(source_.acquire != nullptr, "allocator: this build has no {} device", device.str());
+    require(source_.acquire != nullptr, "allocator: this build has no {} device", device);
     void* block = source_.acquire(size);
     if (!block) {
       release_cached();

@@ -1,6 +1,7 @@
 #pragma once
 #include <fmt/core.h>
 
+#include <string_view>
 #include <utility>
 
 #include "engine/exception.h"
@@ -13,10 +14,22 @@ template <class... Args>
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Throws Error unless `ok`. The arguments are formatted only on failure.
+/// Throws Error unless `ok`. The arguments are formatted only on failure: pass a Shape or a Tensor, not its str().
 template <class... Args>
 void require(bool ok, fmt::format_string<Args...> format, Args&&... args) {
   if (!ok) throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace headroom
+
+/// What has a str() is formatted by it, with {}.
+template <class T>
+requires requires(const T& value) { std::string_view(value.str()); }
+struct fmt::formatter<T> {
+  constexpr auto parse(auto& context) { return context.begin(); }
+  auto format(const T& value, auto& context) const {
+    auto out = context.out();
+    for (const char c : value.str()) *out++ = c;
+    return out;
+  }
+};

@@ -16,7 +16,7 @@ bool Recording::is_possible(Device device) {
 }
 
 Recording::Recording(Device device, const std::function<void()>& f) : device_(device) {
-  require(is_possible(device), "recording: {} records nothing on this stream", device.str());
+  require(is_possible(device), "recording: {} records nothing on this stream", device);
   const DeviceQueues& queues = backend_of(device).queues;
   void* const stream = context().stream;
   queues.begin_recording(stream);

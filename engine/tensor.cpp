@@ -88,7 +88,7 @@ Tensor Tensor::over(const void* address, std::shared_ptr<const void> owner, cons
   const int64_t bytes = byte_count(shape, dtype);
   require(bytes == 0 || reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(size_of(dtype)) == 0,
           "tensor: memory at an address that is no multiple of {} bytes cannot be read as {} {}", size_of(dtype),
-          name_of(dtype), shape.str());
+          name_of(dtype), shape);
   Tensor tensor;
   tensor.shape_ = shape;
   tensor.strides_ = shape.contiguous_strides();
@@ -101,7 +101,7 @@ template <class T>
 Tensor Tensor::from(const Shape& shape, const std::vector<T>& values) {
   Tensor tensor = empty(shape, dtype_of<T>());
   require(static_cast<int64_t>(values.size()) == tensor.numel(), "tensor: {} values for shape {}", values.size(),
-          shape.str());
+          shape);
   std::copy(values.begin(), values.end(), tensor.mutable_data<T>());
   return tensor;
 }
@@ -185,7 +185,7 @@ Tensor Tensor::reshape(Shape shape) const {
   int inferred = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != -1) continue;
-    require(inferred < 0, "reshape: more than one axis is -1: {}", shape.str());
+    require(inferred < 0, "reshape: more than one axis is -1: {}", shape);
     inferred = axis;
   }
   const int64_t known = inferred < 0 ? 1 : shape.with(inferred, 1).numel();
@@ -215,7 +215,7 @@ int64_t Tensor::row_stride() const {
 }
 
 Tensor Tensor::as_rows() const {
-  require(rank() > 0, "as_rows: {} has no last axis", shape_.str());
+  require(rank() > 0, "as_rows: {} has no last axis", shape_);
   const int64_t stride = row_stride();
   const Shape rows{shape_.numel(0, rank() - 1), dim(-1)};
   if (stride == 0) return reshape(rows);
@@ -236,12 +236,12 @@ Tensor Tensor::transpose(int axis_a, int axis_b) const {
 
 Tensor Tensor::permute(const std::vector<int>& axes) const {
   require_defined("permute");
-  require(static_cast<int>(axes.size()) == rank(), "permute: {} axes for shape {}", axes.size(), shape_.str());
+  require(static_cast<int>(axes.size()) == rank(), "permute: {} axes for shape {}", axes.size(), shape_);
   Tensor view = *this;
   std::vector<bool> seen(axes.size());
   for (int i = 0; i < rank(); ++i) {
     const int axis = shape_.index(axes[static_cast<size_t>(i)], "permute");
-    require(!seen[static_cast<size_t>(axis)], "permute: axis {} named twice for shape {}", axis, shape_.str());
+    require(!seen[static_cast<size_t>(axis)], "permute: axis {} named twice for shape {}", axis, shape_);
     seen[static_cast<size_t>(axis)] = true;
     view.shape_[i] = shape_[axis];
     view.strides_[i] = strides_[axis];

@@ -125,11 +125,10 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
   const Tensor input = given.defined() ? given.to(device()) : given;
   if (tokens_) {
     require(input.rank() == 2 && input.dtype() == engine::DType::i64, "transformer: tokens must be i64 (B, T), got {}",
-            input.str());
+            input);
   } else {
     require(input.rank() == 3 && input.dtype() == dtype_ && input.dim(2) == config_.input_dim,
-            "transformer: input must be {} (B, T, {}), got {}", engine::name_of(dtype_), config_.input_dim,
-            input.str());
+            "transformer: input must be {} (B, T, {}), got {}", engine::name_of(dtype_), config_.input_dim, input);
   }
   const int64_t length = input.dim(1);
   // A training in bf16 binds the weights to bf16 copies (ParameterArena); inputs that are not weights follow.
@@ -215,8 +214,7 @@ Tensor Transformer::decode_together(const Tensor& tokens, const std::vector<Sequ
     require_decodable(*own.state);
   }
   require(!rows.empty() && tokens.rank() >= 2 && tokens.dim(0) == 1 && tokens.dim(1) == rows.back().end,
-          "transformer: the tokens of the sequences must be (1, T), one sequence's after the other's, got {}",
-          tokens.str());
+          "transformer: the tokens of the sequences must be (1, T), one sequence's after the other's, got {}", tokens);
   const autograd::NoGrad no_grad;
   const SequenceTokens sequences(rows, device());
   std::vector<int64_t> offsets;
@@ -244,7 +242,7 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, ModelCach
   require(last >= 0 && last <= length, "transformer: the last {} of {} positions", last, length);
   if (context.key_mask.defined())
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},
-            "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask.str());
+            "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask);
   if (state) state->forget_hidden();
   h = through_blocks(h, context, state, nullptr);
   if (last > 0) h = autograd::slice(h, 1, length - last, length);                // (B, last, D)

@@ -10,7 +10,7 @@ Var cast(const Var& x, engine::DType dtype) {
   const engine::DType from = x.value().dtype();
   if (from == dtype) return x;
   require(engine::is_floating(from) && engine::is_floating(dtype), "cast: from {} to {}, expected real dtypes",
-          x.value().str(), engine::name_of(dtype));
+          x.value(), engine::name_of(dtype));
   return record(
       "cast", x.value().to(dtype), {x},
       [](const Tensor& dy, const Needs&, engine::DType kept_from) -> std::vector<Tensor> { return {dy.to(kept_from)}; },

@@ -30,14 +30,12 @@ void check_parameters(const std::vector<Parameter>& parameters, bool has_copies)
   for (const Parameter& parameter : parameters) {
     const Tensor& value = parameter.var.value();
     require(value.dtype() == first.dtype() && value.device() == first.device(), "parameter arena: {} is {}, {} is {}",
-            parameters[0].name, first.str(), parameter.name, value.str());
+            parameters[0].name, first, parameter.name, value);
     require(!has_copies || value.dtype() == engine::DType::f32,
-            "parameter arena: {} is {}; bf16 copies are of f32 masters", parameter.name, value.str());
-    require(parameter.var.requires_grad(), "parameter arena: {} {} does not require a gradient", parameter.name,
-            value.str());
+            "parameter arena: {} is {}; bf16 copies are of f32 masters", parameter.name, value);
+    require(parameter.var.requires_grad(), "parameter arena: {} {} does not require a gradient", parameter.name, value);
     require(seen.insert(parameter.var.node().get()).second, "parameter arena: {} was given twice", parameter.name);
-    require(!parameter.var.is_bound(), "parameter arena: {} {} is in another arena already", parameter.name,
-            value.str());
+    require(!parameter.var.is_bound(), "parameter arena: {} {} is in another arena already", parameter.name, value);
   }
 }
 

@@ -15,8 +15,7 @@ namespace {
 const Tensor& entry(const std::map<std::string, Tensor>& state, const std::string& name, const Shape& shape) {
   const auto found = state.find(name);
   require(found != state.end(), "optimizer state: no '{}'", name);
-  require(found->second.shape() == shape, "optimizer state: '{}' is {}, expected {}", name, found->second.str(),
-          shape.str());
+  require(found->second.shape() == shape, "optimizer state: '{}' is {}, expected {}", name, found->second, shape);
   return found->second;
 }
 
@@ -111,7 +110,7 @@ class Muon final : public Optimizer {
       : Optimizer(arena), config_(config), parts_(parts_of(arena, config.adamw_matrices)) {
     require(arena.device().is_cpu(),
             "optimizer.kind: muon has no kernels for {} yet: its products would have to be recorded with the step",
-            arena.device().str());
+            arena.device());
     moments_["mean"] = zeros_like(arena.values());
     moments_["square"] = zeros_like(arena.values());
   }
@@ -200,7 +199,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
   require(values.updates >= 0, "optimizer state: {} updates done", values.updates);
   for (const auto& [name, moment] : moments_) {
     const Tensor& kept = entry(state, name, {arena_.size()});
-    require(kept.dtype() == moment.dtype(), "optimizer state: '{}' is {}, expected {}", name, kept.str(), moment.str());
+    require(kept.dtype() == moment.dtype(), "optimizer state: '{}' is {}, expected {}", name, kept, moment);
   }
   for (const auto& [name, moment] : moments_) arena_.unpack_inplace(moment, state.at(name));
   engine::write_step_state(step_state_, values);

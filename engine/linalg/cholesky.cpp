@@ -84,7 +84,7 @@ Tensor cholesky(const Tensor& a) {
 Tensor solve_spd(const Tensor& a, const Tensor& b) {
   const Stack left = square_stack_of("solve_spd", "a", a), right = stack_of("solve_spd", "b", b);
   require(left.leading == right.leading && left.columns == right.rows && left.dtype == right.dtype,
-          "solve_spd: a {} and b {} do not fit", a.str(), b.str());
+          "solve_spd: a {} and b {} do not fit", a, b);
   const Output x(right, right.rows, right.columns);
   parallel_for(left.count, [&](int64_t i) {
     const Dense l = factor_of("solve_spd", left, i), solution = right.dense(i);

@@ -99,8 +99,8 @@ Dense product_of(const Product& product) {
 
 Stack stack_of(const char* op, const char* name, const Tensor& x) {
   require(x.defined(), "{}: {} is undefined", op, name);
-  require(x.dtype() == DType::f32 || x.dtype() == DType::f64, "{}: {} is {}, not f32 or f64", op, name, x.str());
-  require(x.rank() >= 2, "{}: {} is {}: expected >= 2 axes", op, name, x.str());
+  require(x.dtype() == DType::f32 || x.dtype() == DType::f64, "{}: {} is {}, not f32 or f64", op, name, x);
+  require(x.rank() >= 2, "{}: {} is {}: expected >= 2 axes", op, name, x);
   Stack out;
   out.x = x.to(cpu).to(DType::f64).contiguous();
   out.leading = x.shape().without(-1).without(-1);
@@ -120,7 +120,7 @@ Stack stack_of(const char* op, const char* name, const Tensor& x) {
 
 Stack square_stack_of(const char* op, const char* name, const Tensor& x) {
   Stack out = stack_of(op, name, x);
-  require(out.rows == out.columns, "{}: {} is {}, not a square matrix", op, name, x.str());
+  require(out.rows == out.columns, "{}: {} is {}, not a square matrix", op, name, x);
   return out;
 }
 

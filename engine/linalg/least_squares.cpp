@@ -16,7 +16,7 @@ namespace {
 std::pair<Stack, Stack> operands(const char* op, const Tensor& a, const Tensor& b) {
   std::pair<Stack, Stack> out{stack_of(op, "a", a), stack_of(op, "b", b)};
   require(out.first.leading == out.second.leading && out.first.rows == out.second.rows && a.dtype() == b.dtype(),
-          "{}: a {} and b {} do not fit", op, a.str(), b.str());
+          "{}: a {} and b {} do not fit", op, a, b);
   return out;
 }
 

@@ -29,7 +29,7 @@ PowerIteration power_iteration(const Tensor& a, const PowerOptions& options) {
   require(options.tolerance > 0, "power_iteration: tolerance is {}: expected > 0", options.tolerance);
   require(options.most_iterations >= 1, "power_iteration: most_iterations is {}: expected >= 1",
           options.most_iterations);
-  require(m > 0 && n > 0, "power_iteration: a {} is empty", a.str());
+  require(m > 0 && n > 0, "power_iteration: a {} is empty", a);
   const std::vector<double> start = random_normal({n + n % 2}, 0, 1, options.start, DType::f64).to_vector<double>();
   const Output sigma(stack, 1), u(stack, m), v(stack, n), residual(stack, 1);
   const Tensor iterations = Tensor::zeros(stack.leading, DType::i64);  // (…)

@@ -36,7 +36,7 @@ struct ProductStacks {
         r(left.columns),
         k(std::min({m, n, r})) {
     require(left.leading == right.leading && left.columns == right.columns && left.dtype == right.dtype,
-            "{}: a {} and b {} do not fit", op, a.str(), b.str());
+            "{}: a {} and b {} do not fit", op, a, b);
   }
 };
 struct ProductCore {

@@ -42,7 +42,7 @@ Dense rebuilt(const Factors& f, int64_t rank) {
 TruncatedSVD svd_truncated(const Tensor& a, int64_t rank, const TruncatedOptions& options) {
   const Stack stack = stack_of("svd_truncated", "a", a);
   const int64_t m = stack.rows, n = stack.columns, k = std::min(m, n);
-  require(rank >= 1 && rank <= k, "svd_truncated: rank {}: expected 1 to {} for a {}", rank, k, a.str());
+  require(rank >= 1 && rank <= k, "svd_truncated: rank {}: expected 1 to {} for a {}", rank, k, a);
   require(options.oversampling >= 0 && options.power_iterations >= 0,
           "svd_truncated: oversampling is {} and power_iterations {}: neither may be negative", options.oversampling,
           options.power_iterations);

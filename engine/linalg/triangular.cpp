@@ -54,7 +54,7 @@ void solve_triangular_inplace(const View& a, const View& b, const TriangularOpti
 Tensor solve_triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   const Stack left = square_stack_of("solve_triangular", "a", a), right = stack_of("solve_triangular", "b", b);
   require(left.leading == right.leading && left.columns == right.rows && left.dtype == right.dtype,
-          "solve_triangular: a {} and b {} do not fit", a.str(), b.str());
+          "solve_triangular: a {} and b {} do not fit", a, b);
   if (!options.unit_diagonal)
     for (int64_t i = 0; i < left.count; ++i)
       for (int64_t j = 0; j < left.rows; ++j)

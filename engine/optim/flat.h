@@ -17,7 +17,7 @@ inline void check_flat(const char* op, std::span<const Operand> operands) {
   for (const Operand& operand : operands) {
     const Tensor& x = *operand.tensor;
     require(!x.defined() || (x.rank() == 1 && x.is_contiguous() && x.shape() == first.shape()),
-            "{}: expected flat arrays of {}, got {} {}", op, first.str(), operand.name, x.str());
+            "{}: expected flat arrays of {}, got {} {}", op, first, operand.name, x);
   }
 }
 
@@ -34,7 +34,7 @@ inline void check_copies(const char* op, const Tensor& values, const Tensor& cop
   if (!copies.defined()) return;
   require(values.dtype() == DType::f32 && copies.dtype() == DType::bf16 && copies.is_contiguous() &&
               copies.shape() == values.shape() && copies.device() == values.device(),
-          "{}: masters {}, copies {}; expected f32 and bf16 of one length", op, values.str(), copies.str());
+          "{}: masters {}, copies {}; expected f32 and bf16 of one length", op, values, copies);
 }
 
 /// Throws Error unless `decayed` of n elements can be.

@@ -10,7 +10,7 @@ namespace headroom::engine::linalg {
 
 Tensor newton_schulz(const Tensor& x, int64_t iterations) {
   constexpr double a = 3.4445, b = -4.7750, c = 2.0315;
-  require(x.rank() == 2, "newton_schulz: expected a matrix, got {}", x.str());
+  require(x.rank() == 2, "newton_schulz: expected a matrix, got {}", x);
   require(iterations >= 1, "newton_schulz: {} iterations", iterations);
   if (x.numel() == 0) return x;
   const double size = norm(x);

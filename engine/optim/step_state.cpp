@@ -12,7 +12,7 @@ namespace {
 
 void check(const char* op, const Tensor& state) {
   require(state.defined() && state.dtype() == DType::u8 && state.numel() == sizeof(StepState) && state.is_contiguous(),
-          "{}: the step's state is u8 ({}), got {}", op, sizeof(StepState), state.str());
+          "{}: the step's state is u8 ({}), got {}", op, sizeof(StepState), state);
 }
 
 /// The state itself, for the rows of the CPU.
@@ -50,8 +50,7 @@ const uint64_t* random_base(const Tensor& state) {
 
 void check_step_state(const char* op, const Tensor& state, Device device) {
   check(op, state);
-  require(state.device() == device, "{}: the step's state is on {}, its operands on {}", op, state.device().str(),
-          device.str());
+  require(state.device() == device, "{}: the step's state is on {}, its operands on {}", op, state.device(), device);
 }
 
 Op<StepBeginCall> step_begin_op{
@@ -80,7 +79,7 @@ void step_begin_inplace(const Tensor& state, const Tensor& rates) {
   StepBeginCall call{rates, state};
   step_begin_op.check(call);
   check_step_state("step_begin", state, rates.device());
-  require(rates.rank() == 1 && rates.numel() > 0, "step_begin: expected a list of learning rates, got {}", rates.str());
+  require(rates.rank() == 1 && rates.numel() > 0, "step_begin: expected a list of learning rates, got {}", rates);
   step_begin_op.run(call);
 }
 
@@ -88,7 +87,7 @@ void step_loss_inplace(const Tensor& state, const Tensor& x) {
   StepLossCall call{x, state};
   step_loss_op.check(call);
   check_step_state("step_loss", state, x.device());
-  require(x.numel() == 1, "step_loss: {} has not exactly one element", x.str());
+  require(x.numel() == 1, "step_loss: {} has not exactly one element", x);
   step_loss_op.run(call);
 }
 

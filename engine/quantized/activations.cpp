@@ -19,7 +19,7 @@ int64_t activation_rows_of_task(int64_t cols) {
 QuantizedActivations quantize_activations(const Tensor& x) {
   require(
       x.defined() && x.rank() == 2 && x.dtype() == DType::f32 && x.is_contiguous() && x.dim(1) % activation_block == 0,
-      "8-bit activations: expected contiguous f32 rows of whole blocks of {}, got {}", activation_block, x.str());
+      "8-bit activations: expected contiguous f32 rows of whole blocks of {}, got {}", activation_block, x);
   constexpr int64_t group = 8;
   QuantizedActivations out{.rows = x.dim(0), .cols = x.dim(1)};
   const int64_t used = out.cols / activation_block;

@@ -45,7 +45,7 @@ int64_t packed_bytes(BlockFormat format, int64_t dim) {
 
 PackedRows pack_rows(const Tensor& x_in, BlockFormat format) {
   require(x_in.rank() >= 1 && is_floating(x_in.dtype()) && x_in.device().is_cpu(),
-          "pack rows: expected rows of real numbers on the CPU, got {}", x_in.str());
+          "pack rows: expected rows of real numbers on the CPU, got {}", x_in);
   const Tensor x = x_in.to(DType::f32).contiguous();  // (..., d)
   const int64_t dim = x.dim(-1), bytes = packed_bytes(format, dim), rows = x.numel() / dim;
   const Tensor out = Tensor::empty(x.shape().with(x.rank() - 1, bytes), DType::u8);  // (..., bytes)

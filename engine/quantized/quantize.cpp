@@ -37,7 +37,7 @@ bool quantize_block_q4_0(const float* x, uint8_t* block) {
 
 QuantizedMatrix quantize_q8_0(const Tensor& matrix_in) {
   require(matrix_in.defined() && matrix_in.rank() == 2 && is_floating(matrix_in.dtype()) && matrix_in.dim(1) % 32 == 0,
-          "quantize: expected a matrix of real numbers with rows of whole blocks of 32, got {}", matrix_in.str());
+          "quantize: expected a matrix of real numbers with rows of whole blocks of 32, got {}", matrix_in);
   const Tensor matrix = matrix_in.to(DType::f32).contiguous();
   const int64_t rows = matrix.dim(0), row_blocks = matrix.dim(1) / 32;
   const auto* x = matrix.data<float>();

@@ -15,8 +15,7 @@ QuantizedMatrix::QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols,
   require(rows >= 0 && cols >= 0 && cols % traits.elements == 0,
           "quantized matrix: {} ({}, {}): rows are not whole blocks of {}", traits.name, rows, cols, traits.elements);
   require(blocks_.defined() && blocks_.dtype() == DType::u8 && blocks_.is_contiguous(),
-          "quantized matrix: {} ({}, {}): blocks are {}, expected contiguous u8", traits.name, rows, cols,
-          blocks_.str());
+          "quantized matrix: {} ({}, {}): blocks are {}, expected contiguous u8", traits.name, rows, cols, blocks_);
   // Divisions, as the product of sizes read from a file may overflow.
   const int64_t row_blocks = cols / traits.elements, have = blocks_.numel();
   row_bytes_ = have / traits.bytes >= row_blocks ? row_blocks * traits.bytes : have + 1;
@@ -70,8 +69,7 @@ void copy_quantized_rows(QuantizedRowsCall& c) {
   const QuantizedMatrix& matrix = c.matrix;
   const auto* index = c.indices.data<int64_t>();
   for (int64_t i = 0; i < c.indices.numel(); ++i)
-    require(index[i] >= 0 && index[i] < matrix.rows(), "quantized rows: index {} is no row of {}", index[i],
-            matrix.str());
+    require(index[i] >= 0 && index[i] < matrix.rows(), "quantized rows: index {} is no row of {}", index[i], matrix);
   const Tensor values = c.y.dtype() == DType::f32 ? c.y : Tensor::empty(c.y.shape());  // (…, cols)
   auto* const to = values.mutable_data<float>();
   parallel_ranges(c.indices.numel(), 16, [&](int64_t begin, int64_t end) {
@@ -88,9 +86,9 @@ Op<QuantizedRowsCall> quantized_rows_op{
 Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices, DType dtype) {
   QuantizedRowsCall call{indices, matrix};
   quantized_rows_op.check(call);
-  require(indices.device() == matrix.device(), "quantized rows: indices on {}, {} on {}", indices.device().str(),
-          matrix.str(), matrix.device().str());
-  require(is_floating(dtype), "quantized rows: {} in {}; expected real numbers", matrix.str(), name_of(dtype));
+  require(indices.device() == matrix.device(), "quantized rows: indices on {}, {} on {}", indices.device(), matrix,
+          matrix.device());
+  require(is_floating(dtype), "quantized rows: {} in {}; expected real numbers", matrix, name_of(dtype));
   Shape shape = indices.shape();
   shape.push_back(matrix.cols());
   call.y = Tensor::empty(shape, dtype, matrix.device());  // (…, cols)

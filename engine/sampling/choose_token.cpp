@@ -92,7 +92,7 @@ Op<ChooseTokenCall> choose_token_op{
 Tensor choose_token(const Tensor& logits, const TokenFilter& filter, const RngKey& key) {
   ChooseTokenCall call{logits, filter, key};
   choose_token_op.check(call);
-  require(logits.rank() == 1 && logits.numel() > 0, "choose_token: {} is no list of logits", logits.str());
+  require(logits.rank() == 1 && logits.numel() > 0, "choose_token: {} is no list of logits", logits);
   call.token = Tensor::empty({}, DType::i64, logits.device());  // ()
   choose_token_op.run(call);
   return call.token;

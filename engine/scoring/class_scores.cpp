@@ -47,10 +47,10 @@ ClassScores class_scores(const Tensor& logits, const Tensor& targets) {
   ClassScoresCall call{logits, targets};
   class_scores_op.check(call);
   const Rows rows = rows_of("class_scores", logits);
-  require(rows.count == 0 || rows.width > 0, "class_scores: no classes: logits {}", logits.shape().str());
+  require(rows.count == 0 || rows.width > 0, "class_scores: no classes: logits {}", logits.shape());
   const Shape shape = logits.shape().without(-1);
-  require(targets.shape() == shape, "class_scores: logits {} need targets {}, not {}", logits.shape().str(),
-          shape.str(), targets.shape().str());
+  require(targets.shape() == shape, "class_scores: logits {} need targets {}, not {}", logits.shape(), shape,
+          targets.shape());
   call.out = {Tensor::empty(shape, DType::f64, logits.device()), Tensor::empty(shape, DType::boolean, logits.device())};
   if (rows.count > 0) class_scores_op.run(call);
   return call.out;

@@ -27,7 +27,7 @@ Tensor hidden_pairs(int64_t batch, int64_t queries, int64_t keys, bool causal, c
   HiddenPairsCall call{Tensor::empty({batch, queries, keys}, DType::boolean, device), key_mask, causal, window};
   hidden_pairs_op.check(call);
   require(!key_mask.defined() || key_mask.shape() == Shape{batch, keys},
-          "hidden_pairs: a key mask {} for {} sequences of {} keys", key_mask.str(), batch, keys);
+          "hidden_pairs: a key mask {} for {} sequences of {} keys", key_mask, batch, keys);
   if (call.y.numel() > 0) hidden_pairs_op.run(call);
   return call.y;
 }

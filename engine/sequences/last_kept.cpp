@@ -24,7 +24,7 @@ Op<LastKeptCall> last_kept_op{
 Tensor last_kept(const Tensor& mask) {
   LastKeptCall call{mask};
   last_kept_op.check(call);
-  require(mask.rank() == 2, "last_kept: {} is not (B, T)", mask.str());
+  require(mask.rank() == 2, "last_kept: {} is not (B, T)", mask);
   call.y = Tensor::empty({mask.dim(0)}, DType::i64, mask.device());  // (B)
   if (call.y.numel() > 0) last_kept_op.run(call);
   return call.y;

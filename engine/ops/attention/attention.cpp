@@ -114,8 +114,8 @@ AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k,
     fail("attention_grad: dy {}, y {} and lse {} are not {}, {} and {}", dy.shape().str(), forward.y.shape().str(),
          forward.lse.shape().str(), y_shape.str(), y_shape.str(), lse_shape.str());
   const auto result = [](const Tensor& place, const Tensor& like) {
-    require(!place.defined() || place.shape() == like.shape(), "attention_grad: the place {} does not fit {}",
-            place.str(), like.str());
+    require(!place.defined() || place.shape() == like.shape(), "attention_grad: the place {} does not fit {}", place,
+            like);
     const bool takes = place.defined() && place.dtype() == like.dtype();
     return takes ? place : Tensor::empty(like.shape(), like.dtype(), like.device());
   };

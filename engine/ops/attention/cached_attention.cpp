@@ -27,7 +27,7 @@ Tensor cached_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   cached_attention_op.check(call);
   const AttentionProblem& p = call.problem =
       attention_problem(q, k, v, slopes, {.causal = true, .scale = scale, .window = window});
-  require(length.numel() == 1, "cached_attention: {} is not one length", length.str());
+  require(length.numel() == 1, "cached_attention: {} is not one length", length);
   call.out.y = Tensor::empty({p.batch, p.queries, p.heads, p.v_dim}, q.dtype(), q.device());  // (B, Tq, H, d_v)
   call.out.lse = Tensor::empty({p.batch, p.heads, p.queries}, statistic_dtype(q.dtype()), q.device());  // (B, H, Tq)
   if (call.out.y.numel() > 0) cached_attention_op.run(call);

@@ -7,7 +7,7 @@ namespace headroom::engine {
 Tensor concat(const std::vector<Tensor>& parts, int axis) {
   require(!parts.empty(), "concat: no parts");
   const Tensor& first = parts.front();
-  require(first.rank() > 0, "concat: part 0 {} has no axes", first.str());
+  require(first.rank() > 0, "concat: part 0 {} has no axes", first);
   const int along = first.shape().index(axis);
   Shape shape = first.shape().with(along, 0);
   for (size_t i = 0; i < parts.size(); ++i) {

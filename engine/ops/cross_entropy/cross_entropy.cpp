@@ -109,7 +109,7 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mea
   CrossEntropyCall call{logits, targets.dtype() == DType::i32 ? targets.to(DType::i64) : targets, ignore_index, mean};
   cross_entropy_op.check(call);
   const Rows rows = rows_of("cross_entropy", logits);
-  require(rows.count == 0 || rows.width > 0, "cross_entropy: no classes: logits {}", logits.shape().str());
+  require(rows.count == 0 || rows.width > 0, "cross_entropy: no classes: logits {}", logits.shape());
   if (!(targets.shape() == logits.shape().without(-1)))
     fail("cross_entropy: logits {} need targets {}, not {}", logits.shape().str(), logits.shape().without(-1).str(),
          targets.shape().str());
@@ -123,7 +123,7 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mea
 Tensor cross_entropy_grad(const Tensor& dy, const Tensor& dlogits) {
   ScaledGradientCall call{dlogits, dy};
   cross_entropy_grad_op.check(call);
-  require(dy.numel() == 1, "cross_entropy_grad: dy {} is no scalar", dy.shape().str());
+  require(dy.numel() == 1, "cross_entropy_grad: dy {} is no scalar", dy.shape());
   if (dlogits.numel() > 0) cross_entropy_grad_op.run(call);
   return call.gradient;  // (…, V)
 }

@@ -107,7 +107,7 @@ Op<EmbeddingGradCall> embedding_grad_op{
 Tensor embedding(const Tensor& table, const Tensor& indices) {
   EmbeddingCall call{table, as_i64(indices)};
   embedding_op.check(call);
-  require(table.rank() == 2, "embedding: table {} is not (V, C)", table.shape().str());
+  require(table.rank() == 2, "embedding: table {} is not (V, C)", table.shape());
   Shape shape = indices.shape();
   shape.push_back(table.dim(1));
   call.y = Tensor::empty(shape, table.dtype(), table.device());  // (…, C)
@@ -119,8 +119,7 @@ Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabular
   EmbeddingGradCall call{dy, as_i64(indices)};
   embedding_grad_op.check(call);
   require(dy.rank() > 0 && dy.shape().without(-1) == indices.shape() && vocabulary >= 0,
-          "embedding_grad: dy {} does not fit indices {} and {} rows", dy.shape().str(), indices.shape().str(),
-          vocabulary);
+          "embedding_grad: dy {} does not fit indices {} and {} rows", dy.shape(), indices.shape(), vocabulary);
   const Shape shape{vocabulary, dy.dim(-1)};
   const bool is_placed = place.defined() && !dy.device().is_cpu() && place.shape() == shape && place.is_contiguous() &&
                          place.dtype() == statistic_dtype(dy.dtype());

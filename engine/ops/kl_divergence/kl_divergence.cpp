@@ -85,12 +85,12 @@ KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Te
   KlDivergenceCall call{logits, teacher, counted, mean};
   kl_divergence_op.check(call);
   const Rows rows = rows_of("kl_divergence", logits);
-  require(logits.shape() == teacher.shape(), "kl_divergence: shapes differ: logits {}, teacher {}",
-          logits.shape().str(), teacher.shape().str());
+  require(logits.shape() == teacher.shape(), "kl_divergence: shapes differ: logits {}, teacher {}", logits.shape(),
+          teacher.shape());
   require(!counted.defined() || counted.shape() == logits.shape().without(-1),
-          "kl_divergence: logits {} need counted {}, not {}", logits.shape().str(), logits.shape().without(-1).str(),
-          counted.shape().str());
-  require(rows.count == 0 || rows.width > 0, "kl_divergence: no classes: logits {}", logits.shape().str());
+          "kl_divergence: logits {} need counted {}, not {}", logits.shape(), logits.shape().without(-1),
+          counted.shape());
+  require(rows.count == 0 || rows.width > 0, "kl_divergence: no classes: logits {}", logits.shape());
   if (want_gradient) call.dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());  // (…, V)
   kl_divergence_op.run(call);
   return {call.loss, call.dlogits};  // (), (…, V)
@@ -99,7 +99,7 @@ KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Te
 Tensor kl_divergence_grad(const Tensor& dy, const Tensor& dlogits) {
   ScaledGradientCall call{dlogits, dy};
   kl_divergence_grad_op.check(call);
-  require(dy.numel() == 1, "kl_divergence_grad: dy {} is no scalar", dy.shape().str());
+  require(dy.numel() == 1, "kl_divergence_grad: dy {} is no scalar", dy.shape());
   if (dlogits.numel() > 0) kl_divergence_grad_op.run(call);
   return call.gradient;  // (…, V)
 }

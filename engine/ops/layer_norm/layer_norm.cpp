@@ -165,7 +165,7 @@ LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   layer_norm_op.check(call);
   rows_of("layer_norm", x);
   check_width("layer_norm", "weight", weight, x);
-  require(std::isfinite(eps) && eps >= 0, "layer_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
+  require(std::isfinite(eps) && eps >= 0, "layer_norm: eps = {} is not finite and at least 0: x {}", eps, x);
   if (bias.defined()) check_width("layer_norm", "bias", bias, x);
   if (added.defined() && added.shape() != x.shape())
     fail("layer_norm: added {} does not fit x {}", added.shape().str(), x.shape().str());
@@ -184,10 +184,10 @@ LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& w
   check_width("layer_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
   require(dy.shape() == x.shape() && mean.shape() == rows && inv_std.shape() == rows,
-          "layer_norm_grad: dy {}, mean {} and inv_std {} do not fit x {}", dy.shape().str(), mean.shape().str(),
-          inv_std.shape().str(), x.shape().str());
-  require(!added.defined() || added.shape() == x.shape(), "layer_norm_grad: added {} does not fit x {}", added.str(),
-          x.shape().str());
+          "layer_norm_grad: dy {}, mean {} and inv_std {} do not fit x {}", dy.shape(), mean.shape(), inv_std.shape(),
+          x.shape());
+  require(!added.defined() || added.shape() == x.shape(), "layer_norm_grad: added {} does not fit x {}", added,
+          x.shape());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) layer_norm_grad_op.run(call);
   else if (want_parameters) call.dweight = call.dbias = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

@@ -119,10 +119,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool pa
   LinearCall call{x, weight, bias};
   linear_op.check(call);
   require(x.rank() >= 1 && weight.rank() == 2 && x.dim(-1) == weight.dim(1),
-          "linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape().str(), weight.shape().str());
+          "linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape(), weight.shape());
   const int64_t out = weight.dim(0);
   require(!bias.defined() || bias.shape() == Shape{out}, "linear: bias {} does not fit weight (out, in) {}",
-          bias.shape().str(), weight.shape().str());
+          bias.shape(), weight.shape());
   call.x = as_rows(x);  // (rows, in)
   const Shape shape = x.shape().with(-1, out);
   pads_rows = pads_rows && !x.device().is_cpu() && call.x.dim(0) > 1 && out >= least_padded;
@@ -143,9 +143,9 @@ LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, 
   linear_sums_op.check(call);
   const auto fits = [](const Tensor& place, const Shape& shape) { return !place.defined() || place.shape() == shape; };
   require(fits(places.dweight, {dy.dim(-1), x.dim(-1)}) && fits(places.dbias, {dy.dim(-1)}),
-          "linear_grad: the places {} and {} do not fit dy {} and x {}", places.dweight.str(), places.dbias.str(),
-          dy.shape().str(), x.shape().str());
-  require(call.dy.dim(0) == call.x.dim(0), "linear_grad: dy {} does not fit x {}", dy.shape().str(), x.shape().str());
+          "linear_grad: the places {} and {} do not fit dy {} and x {}", places.dweight, places.dbias, dy.shape(),
+          x.shape());
+  require(call.dy.dim(0) == call.x.dim(0), "linear_grad: dy {} does not fit x {}", dy.shape(), x.shape());
   linear_sums_op.run(call);
   if (need_weight) grad.dweight = call.dweight;
   if (need_bias) grad.dbias = call.dbias;

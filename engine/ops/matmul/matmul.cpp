@@ -169,16 +169,14 @@ Op<MatmulCall> matmul_op{"matmul",
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b, const Tensor& added) {
   MatmulCall call{a, b, transpose_a, transpose_b, added};
   matmul_op.check(call);
-  require(a.rank() >= 2 && b.rank() >= 2, "matmul: operands need two axes or more: a {}, b {}", a.shape().str(),
-          b.shape().str());
+  require(a.rank() >= 2 && b.rank() >= 2, "matmul: operands need two axes or more: a {}, b {}", a.shape(), b.shape());
   const int64_t m = a.dim(transpose_a ? -1 : -2), k = a.dim(transpose_a ? -2 : -1), n = b.dim(transpose_b ? -2 : -1);
-  require(k == b.dim(transpose_b ? -1 : -2), "matmul: inner dims differ: a {}{}, b {}{}", a.shape().str(),
-          transpose_a ? " transposed" : "", b.shape().str(), transpose_b ? " transposed" : "");
+  require(k == b.dim(transpose_b ? -1 : -2), "matmul: inner dims differ: a {}{}, b {}{}", a.shape(),
+          transpose_a ? " transposed" : "", b.shape(), transpose_b ? " transposed" : "");
   Shape shape = leading_of_product(a, b);
   shape.push_back(m);
   shape.push_back(n);
-  require(!added.defined() || added.shape() == shape, "matmul: added {} does not fit y {}", added.shape().str(),
-          shape.str());
+  require(!added.defined() || added.shape() == shape, "matmul: added {} does not fit y {}", added.shape(), shape);
   call.y = Tensor::empty(shape, a.dtype(), a.device());  // (…, M, N)
   if (call.y.numel() > 0) matmul_op.run(call);
   return call.y;

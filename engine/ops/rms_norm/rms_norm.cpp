@@ -150,7 +150,7 @@ RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor
   rms_norm_op.check(call);
   rows_of("rms_norm", x);
   check_width("rms_norm", "weight", weight, x);
-  require(std::isfinite(eps) && eps >= 0, "rms_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
+  require(std::isfinite(eps) && eps >= 0, "rms_norm: eps = {} is not finite and at least 0: x {}", eps, x);
   if (added.defined() && added.shape() != x.shape())
     fail("rms_norm: added {} does not fit x {}", added.shape().str(), x.shape().str());
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                     // (…, C)
@@ -167,9 +167,9 @@ RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weigh
   check_width("rms_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
   require(dy.shape() == x.shape() && inv_rms.shape() == rows, "rms_norm_grad: dy {} and inv_rms {} do not fit x {}",
-          dy.shape().str(), inv_rms.shape().str(), x.shape().str());
-  require(!added.defined() || added.shape() == x.shape(), "rms_norm_grad: added {} does not fit x {}", added.str(),
-          x.shape().str());
+          dy.shape(), inv_rms.shape(), x.shape());
+  require(!added.defined() || added.shape() == x.shape(), "rms_norm_grad: added {} does not fit x {}", added,
+          x.shape());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) rms_norm_grad_op.run(call);
   else if (want_weight) call.dweight = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

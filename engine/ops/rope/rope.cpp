@@ -99,7 +99,7 @@ Tensor rotate(const Op<RopeCall>& op, const Tensor& x, const RopeTable& table, i
   if (shape != Shape{length, 3, dim} && shape != Shape{batch, length, 3, dim})
     fail("rope: table {}, expected ({}, 3, {}) or ({}, {}, 3, {}): x {}", shape.str(), length, dim, batch, length, dim,
          x.shape().str());
-  require(!place.defined() || place.shape() == x.shape(), "rope: the place {} does not fit {}", place.str(), x.str());
+  require(!place.defined() || place.shape() == x.shape(), "rope: the place {} does not fit {}", place, x);
   const bool takes = place.defined() && place.dtype() == x.dtype();
   call.y = takes ? place : Tensor::empty(x.shape(), x.dtype(), x.device());  // (B, T, H, D)
   if (call.y.numel() > 0) op.run(call);
@@ -159,9 +159,9 @@ Tensor rope_frequencies(int64_t dim, double base) {
 
 RopeTable rope_table(const Tensor& positions, const Tensor& frequencies_in, bool interleaved, DType dtype) {
   require(positions.defined() && positions.dtype() == DType::i64 && (positions.rank() == 1 || positions.rank() == 2),
-          "rope: positions {}, expected i64 (T) or (B, T)", positions.str());
+          "rope: positions {}, expected i64 (T) or (B, T)", positions);
   require(frequencies_in.defined() && frequencies_in.dtype() == DType::f64 && frequencies_in.rank() == 1,
-          "rope: frequencies {}, expected f64 (D/2)", frequencies_in.str());
+          "rope: frequencies {}, expected f64 (D/2)", frequencies_in);
   require(dtype == DType::f32 || dtype == DType::f64, "rope: a table in {}, expected f32 or f64", name_of(dtype));
   const Tensor frequencies = frequencies_in.to(positions.device()).contiguous();
   return made({positions, frequencies, 0, interleaved}, 2 * frequencies.numel(), dtype);

@@ -16,7 +16,7 @@ struct Rows {
 
 /// Throws Error naming `op` when x has no last axis.
 inline Rows rows_of(const char* op, const Tensor& x) {
-  require(x.rank() > 0, "{}: x {} has no last axis", op, x.shape().str());
+  require(x.rank() > 0, "{}: x {} has no last axis", op, x.shape());
   return {x.shape().numel(0, x.rank() - 1), x.dim(-1)};
 }
 

@@ -102,7 +102,7 @@ Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
   std::vector<bool> reduced(static_cast<size_t>(x.rank()), axes.empty());
   for (int axis : axes) {
     const auto i = static_cast<size_t>(x.shape().index(axis, "sum"));
-    require(!reduced[i], "sum: axis {} named twice for shape {}", axis, x.shape().str());
+    require(!reduced[i], "sum: axis {} named twice for shape {}", axis, x.shape());
     reduced[i] = true;
   }
   // Kept axes first, then reduced, then the kept ones after the last reduced one: a view, copied only when they mix.
