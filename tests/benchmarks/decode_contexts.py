@@ -32,25 +32,42 @@ def generated(program, model, cache, texts, file, threads):
 
 # What llama.cpp calls the types of a cache.
 LLAMA_TYPES = {"f32": 0, "f16": 1, "q8_0": 8}
+# Reads the prompt once, which takes it minutes where it is long, and then times as many tokens behind it for each line that it is sent.
 LLAMA_WORKER = """
 import json, sys, time
 import llama_cpp
 model, file, threads, cache = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-llm = llama_cpp.Llama(model, n_threads=threads, n_threads_batch=threads, n_ctx=8704, n_batch=512, logits_all=False,
+llm = llama_cpp.Llama(model, n_threads=threads, n_threads_batch=threads, n_ctx=8192, n_batch=512, logits_all=False,
                       type_k=cache, type_v=cache, flash_attn=True, verbose=False)
 tokens = llm.tokenize(open(file, "rb").read(), add_bos=False)
 llm.eval(tokens)
-start = time.perf_counter()
-for token in tokens[:DECODE - 1]:  # any will do: choosing them in Python would cost llama.cpp time
-    llm.eval([token])
-print(json.dumps([len(tokens), (DECODE - 1) / (time.perf_counter() - start)]))
+print("ready", flush=True)
+for _ in sys.stdin:
+    llm.n_tokens = len(tokens)
+    start = time.perf_counter()
+    for token in tokens[:DECODE - 1]:  # any will do: choosing them in Python would cost llama.cpp time
+        llm.eval([token])
+    print((DECODE - 1) / (time.perf_counter() - start), flush=True)
 """.replace("DECODE", str(DECODE))
 
 
-def llama_decoded(python, model, cache, file, threads):
-    out = subprocess.run([python, "-c", LLAMA_WORKER, model, file, str(threads), str(LLAMA_TYPES[cache])], check=True,
-                         stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(out.splitlines()[-1])
+class Llama:
+    """llama.cpp with a prompt in its cache. It does nothing until it is asked."""
+
+    def __init__(self, python, model, cache, file, threads):
+        self.worker = subprocess.Popen([python, "-c", LLAMA_WORKER, model, file, str(threads), str(LLAMA_TYPES[cache])],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.worker.stdout.readline() != "ready\n":
+            raise SystemExit(f"{python}: llama.cpp did not read {model} and the prompt")
+
+    def decoded(self):
+        """Tokens a second."""
+        print(file=self.worker.stdin, flush=True)
+        return float(self.worker.stdout.readline())
+
+    def end(self):
+        self.worker.stdin.close()
+        self.worker.wait()
 
 
 def cut(text, tokens_of, wanted):
@@ -88,13 +105,16 @@ def main():
             file.write(cut(text, tokens_of, context))
             file.flush()
             speeds = {case: [] for case in cases}
-            peers = {case: [] for case in cases if a.llama_python}
+            llamas = {case: Llama(a.llama_python, *case[:2], file.name, a.threads) for case in cases if a.llama_python}
+            peers = {case: [] for case in llamas}
             for _ in range(a.rounds):
                 for case in cases:
                     prompt, speed = generated(a.program, *case, file.name, a.threads)
                     speeds[case].append(speed)
-                    if peers:
-                        peers[case].append(llama_decoded(a.llama_python, *case[:2], file.name, a.threads)[1])
+                    if llamas:
+                        peers[case].append(llamas[case].decoded())
+            for llama in llamas.values():
+                llama.end()
         for case in cases:
             ratios = sorted(own / other for own, other in zip(speeds[case], peers.get(case, speeds[cases[0]])))
             print(f"{prompt:6} tokens  {statistics.median(speeds[case]):8.1f} tokens/s  x {statistics.median(ratios):.2f} "
