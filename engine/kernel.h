@@ -42,68 +42,39 @@ struct Kernel<Result(Arguments...)> {
 /// which files; HEADROOM_KERNEL_AVX512 declares the kernels of those files that the AVX-512 level compiles, too, and
 /// HEADROOM_KERNEL_BF16 those that are compiled once more with AVX512-BF16; HEADROOM_KERNEL_VNNI those that are
 /// compiled for that level and not for AVX-512.
+#define HEADROOM_KERNEL_AT(LEVEL, RETURN, NAME, PARAMETERS) \
+  namespace LEVEL {                                         \
+  RETURN NAME PARAMETERS;                                   \
+  }
+#define HEADROOM_KERNEL_CHOICE(NAME, ...)                              \
+  namespace kernel {                                                   \
+  inline constexpr Kernel<decltype(portable::NAME)> NAME{__VA_ARGS__}; \
+  }
 #ifdef __x86_64__
-#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                                     \
-  namespace portable {                                                                \
-  RETURN NAME PARAMETERS;                                                             \
-  }                                                                                   \
-  namespace avx2 {                                                                    \
-  RETURN NAME PARAMETERS;                                                             \
-  }                                                                                   \
-  namespace kernel {                                                                  \
-  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME}; \
-  }
-#define HEADROOM_KERNEL_AVX512(RETURN, NAME, PARAMETERS)                                            \
-  namespace portable {                                                                              \
-  RETURN NAME PARAMETERS;                                                                           \
-  }                                                                                                 \
-  namespace avx2 {                                                                                  \
-  RETURN NAME PARAMETERS;                                                                           \
-  }                                                                                                 \
-  namespace avx512 {                                                                                \
-  RETURN NAME PARAMETERS;                                                                           \
-  }                                                                                                 \
-  namespace kernel {                                                                                \
-  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME, avx512::NAME}; \
-  }
-#define HEADROOM_KERNEL_BF16(RETURN, NAME, PARAMETERS)                                                                 \
-  namespace portable {                                                                                                 \
-  RETURN NAME PARAMETERS;                                                                                              \
-  }                                                                                                                    \
-  namespace avx2 {                                                                                                     \
-  RETURN NAME PARAMETERS;                                                                                              \
-  }                                                                                                                    \
-  namespace avx512 {                                                                                                   \
-  RETURN NAME PARAMETERS;                                                                                              \
-  }                                                                                                                    \
-  namespace avx512_bf16 {                                                                                              \
-  RETURN NAME PARAMETERS;                                                                                              \
-  }                                                                                                                    \
-  namespace kernel {                                                                                                   \
-  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME, avx512::NAME, avx512_bf16::NAME}; \
-  }
-#define HEADROOM_KERNEL_VNNI(RETURN, NAME, PARAMETERS)                                   \
-  namespace portable {                                                                   \
-  RETURN NAME PARAMETERS;                                                                \
-  }                                                                                      \
-  namespace avx2 {                                                                       \
-  RETURN NAME PARAMETERS;                                                                \
-  }                                                                                      \
-  namespace avx512_bf16 {                                                                \
-  RETURN NAME PARAMETERS;                                                                \
-  }                                                                                      \
-  namespace kernel {                                                                     \
-  inline constexpr Kernel<decltype(portable::NAME)> NAME{                                \
-      .portable = portable::NAME, .avx2 = avx2::NAME, .avx512_bf16 = avx512_bf16::NAME}; \
-  }
+#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)        \
+  HEADROOM_KERNEL_AT(portable, RETURN, NAME, PARAMETERS) \
+  HEADROOM_KERNEL_AT(avx2, RETURN, NAME, PARAMETERS)     \
+  HEADROOM_KERNEL_CHOICE(NAME, portable::NAME, avx2::NAME)
+#define HEADROOM_KERNEL_AVX512(RETURN, NAME, PARAMETERS) \
+  HEADROOM_KERNEL_AT(portable, RETURN, NAME, PARAMETERS) \
+  HEADROOM_KERNEL_AT(avx2, RETURN, NAME, PARAMETERS)     \
+  HEADROOM_KERNEL_AT(avx512, RETURN, NAME, PARAMETERS)   \
+  HEADROOM_KERNEL_CHOICE(NAME, portable::NAME, avx2::NAME, avx512::NAME)
+#define HEADROOM_KERNEL_BF16(RETURN, NAME, PARAMETERS)      \
+  HEADROOM_KERNEL_AT(portable, RETURN, NAME, PARAMETERS)    \
+  HEADROOM_KERNEL_AT(avx2, RETURN, NAME, PARAMETERS)        \
+  HEADROOM_KERNEL_AT(avx512, RETURN, NAME, PARAMETERS)      \
+  HEADROOM_KERNEL_AT(avx512_bf16, RETURN, NAME, PARAMETERS) \
+  HEADROOM_KERNEL_CHOICE(NAME, portable::NAME, avx2::NAME, avx512::NAME, avx512_bf16::NAME)
+#define HEADROOM_KERNEL_VNNI(RETURN, NAME, PARAMETERS)      \
+  HEADROOM_KERNEL_AT(portable, RETURN, NAME, PARAMETERS)    \
+  HEADROOM_KERNEL_AT(avx2, RETURN, NAME, PARAMETERS)        \
+  HEADROOM_KERNEL_AT(avx512_bf16, RETURN, NAME, PARAMETERS) \
+  HEADROOM_KERNEL_CHOICE(NAME, .portable = portable::NAME, .avx2 = avx2::NAME, .avx512_bf16 = avx512_bf16::NAME)
 #else
-#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                         \
-  namespace portable {                                                    \
-  RETURN NAME PARAMETERS;                                                 \
-  }                                                                       \
-  namespace kernel {                                                      \
-  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME}; \
-  }
+#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)        \
+  HEADROOM_KERNEL_AT(portable, RETURN, NAME, PARAMETERS) \
+  HEADROOM_KERNEL_CHOICE(NAME, portable::NAME)
 #define HEADROOM_KERNEL_AVX512 HEADROOM_KERNEL
 #define HEADROOM_KERNEL_BF16 HEADROOM_KERNEL
 #define HEADROOM_KERNEL_VNNI HEADROOM_KERNEL

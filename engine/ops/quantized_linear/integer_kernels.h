@@ -3,6 +3,9 @@
 
 namespace headroom::engine {
 
+/// Integer products within each 32 columns, which are exact, then f32. Formats in blocks only.
+HEADROOM_KERNEL_VNNI(void, few_rows_int8, (const FewRows<ByteRows>& problem))
+
 /// Bytes of scratch, 64-byte aligned, that integer_tiles takes for each 32 columns.
 inline constexpr int64_t integer_tiles_scratch = 1664;
 
