@@ -6,7 +6,6 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/attention/cached_attention.h"
-#include "engine/ops/attention/packed_attention.h"
 #include "engine/ops/concat/concat.h"
 #include "models/positions.h"
 #include "models/weights/per_head.h"
@@ -133,7 +132,9 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
       return joined(
           Var(behind((*context.caches)[index], q.value(), k.value(), v.value(), slopes.value(), context.key_mask)));
     const auto round = [](Var& rows, std::optional<engine::BlockFormat> format) {
-      if (format) rows = Var(engine::unpack_rows(engine::pack_rows(rows.value(), *format)));
+      if (!format) return;
+      const Tensor held = engine::unpack_rows(engine::pack_rows(engine::turned_rows(rows.value(), *format), *format));
+      rows = Var(engine::turned_rows(held, *format));
     };
     round(k, context.rounded_to.keys(group_)), round(v, context.rounded_to.values(group_));
     if (context.sequences)
@@ -153,9 +154,7 @@ Tensor HeadGroupLayer::behind(KeyValueCache& cache, const Tensor& q, const Tenso
   engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = key_mask, .window = window_};
   // A cache that a window lets forget holds the last keys alone.
   if (key_mask.defined()) options.key_mask = key_mask.slice(1, key_mask.dim(1) - cache.length(), key_mask.dim(1));
-  if (cache.is_packed())
-    return engine::packed_attention(q, cache.packed_keys(), cache.packed_values(), slopes, options);
-  return engine::attention(q, cache.keys(), cache.values(), slopes, options).y;
+  return cache.attention(q, slopes, options);
 }
 
 Tensor HeadGroupLayer::by_sequence(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,

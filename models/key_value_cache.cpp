@@ -5,6 +5,7 @@
 
 #include "engine/decoding/token_state.h"
 #include "engine/error.h"
+#include "engine/ops/attention/packed_attention.h"
 
 namespace headroom::models {
 namespace {
@@ -53,7 +54,7 @@ KeyValueCache KeyValueCache::copy() const {
 
 void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
   const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format) {
-    return format ? engine::pack_rows(x, *format).bytes : x;
+    return format ? engine::pack_rows(engine::turned_rows(x, *format), *format).bytes : x;
   };
   if (k_in.rank() != 4 || v_in.rank() != 4 || k_in.dtype() != v_in.dtype() || k_in.device() != v_in.device() ||
       k_in.dim(0) != v_in.dim(0) || k_in.dim(1) != v_in.dim(1) || k_in.dim(2) != v_in.dim(2))
@@ -69,6 +70,13 @@ void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
   if (v.numel() > 0) engine::copy_inplace(values_.slice(1, end_, end), v);
   end_ = end;
   key_dim_ = k_in.dim(3), value_dim_ = v_in.dim(3);
+}
+
+Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const {
+  if (!is_packed()) return engine::attention(q, keys(), values(), slopes, options).y;
+  const Tensor y = engine::packed_attention(engine::turned_rows(q, *key_format_), {keys(), *key_format_, key_dim_},
+                                            {values(), *value_format_, value_dim_}, slopes, options);
+  return engine::turned_rows(y, *value_format_);
 }
 
 void KeyValueCache::make_room(int64_t tokens) {

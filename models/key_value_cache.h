@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "engine/ops/attention/attention.h"
 #include "engine/quantized/packed_rows.h"
 #include "models/weights/module.h"
 
@@ -11,8 +12,8 @@ namespace headroom::models {
 ///
 /// Memory grows in blocks of 64 tokens, and at least doubles, so that each token is moved O(1) times in all;
 /// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. With
-/// formats (engine/quantized/packed_rows.h), one of keys and one of values, rows are rounded to them and take their
-/// bytes. Threads: one at a time.
+/// formats (engine/quantized/packed_rows.h), one of keys and one of values, rows are turned and rounded to them and
+/// take their bytes. Threads: one at a time.
 class KeyValueCache {
  public:
   explicit KeyValueCache(std::optional<engine::BlockFormat> format = std::nullopt) : KeyValueCache(format, format) {}
@@ -48,9 +49,8 @@ class KeyValueCache {
   Tensor values() const { return held(values_); }
   /// Whether rows are held in formats, not as the numbers that they are.
   bool is_packed() const { return key_format_.has_value(); }
-  /// keys() and values() of a cache with formats.
-  engine::PackedRows packed_keys() const { return {keys(), key_format_.value(), key_dim_}; }
-  engine::PackedRows packed_values() const { return {values(), value_format_.value(), value_dim_}; }
+  /// engine::attention() over what is held: q (B, T, H, d_qk) → (B, T, H, d_v).
+  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const;
 
   /// Tokens that are held.
   int64_t length() const { return end_ - begin_; }

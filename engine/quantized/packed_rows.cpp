@@ -1,6 +1,7 @@
 #include "engine/quantized/packed_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -30,6 +31,18 @@ void pack_row(BlockFormat format, const float* x, int64_t dim, uint8_t* bytes) {
   for (int64_t b = 0; b < dim / elements; ++b)
     if (!pack(x + elements * b, bytes + block_bytes * b))
       fail("pack rows: a row holds a number too large for a scale of 16 bits");
+}
+
+/// x in place times the Hadamard matrix of `n` over its root.
+void turn(float* x, int64_t n) {
+  for (int64_t half = 1; half < n; half *= 2)
+    for (int64_t begin = 0; begin < n; begin += 2 * half)
+      for (int64_t i = begin; i < begin + half; ++i) {
+        const float a = x[i], b = x[i + half];
+        x[i] = a + b, x[i + half] = a - b;
+      }
+  const float scale = 1 / std::sqrt(static_cast<float>(n));
+  for (int64_t i = 0; i < n; ++i) x[i] *= scale;
 }
 
 }  // namespace
@@ -67,6 +80,17 @@ Tensor unpack_rows(const PackedRows& packed) {
   parallel_ranges(rows, rows_at_once, [&](int64_t begin, int64_t end) {
     kernel::dequantize_blocks(packed.format, from + begin * bytes.dim(-1), (end - begin) * blocks,
                               to + begin * packed.dim);
+  });
+  return out;
+}
+
+Tensor turned_rows(const Tensor& x, BlockFormat format) {
+  if (traits_of(format).elements == 1) return x;
+  const Tensor out = x.to(DType::f32).contiguous().clone();  // (..., d)
+  const int64_t dim = x.dim(-1), run = dim & -dim;
+  auto* to = out.mutable_data<float>();
+  parallel_ranges(out.numel() / run, rows_at_once, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) turn(to + r * run, run);
   });
   return out;
 }

@@ -2,7 +2,9 @@
 #include "engine/quantized/packed_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "engine/ops/attention/attention.h"
 #include "engine/ops/attention/packed_attention.h"
@@ -60,6 +62,32 @@ TEST_CASE("packed rows: each number is the nearest of its format, and q8_0 has g
                     "pack rows: rows of 40 are no whole blocks of 32 numbers of q8_0");
   CHECK_THROWS_WITH(packed_bytes(BlockFormat::q4_k, 256), contains("q4_k is not packed; known: f16, bf16, q8_0, q4_0"));
   CHECK_THROWS_WITH(pack_rows(Tensor::full({1, 32}, 1e9), BlockFormat::q8_0), contains("too large for a scale"));
+}
+
+TEST_CASE("packed rows: turned by a Hadamard matrix, which is its own inverse and tames an outlier") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
+  for (const auto& [dim, run] : {std::pair<int64_t, int64_t>(64, 64), {96, 32}}) {
+    const Tensor x = normal({3, 2, dim}, 1), turned = turned_rows(x, BlockFormat::q4_0);
+    const Tensor back = turned_rows(turned, BlockFormat::q8_0);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const int64_t first = i / run * run;
+      double wanted = 0;
+      for (int64_t j = 0; j < run; ++j)
+        wanted += (std::popcount(static_cast<uint64_t>((i - first) & j)) % 2 ? -1 : 1) * x.data<float>()[first + j];
+      CHECK(turned.data<float>()[i] == Approx(wanted / std::sqrt(run)).margin(1e-5));
+      CHECK(back.data<float>()[i] == Approx(x.data<float>()[i]).margin(1e-5));
+    }
+  }
+  const Tensor x = normal({4, 64}, 2);
+  CHECK(turned_rows(x, BlockFormat::f16).to_vector<float>() == x.to_vector<float>());
+  for (int64_t row = 0; row < 4; ++row) x.mutable_data<float>()[row * 64 + 5] = 40;
+  const auto error = [&](const Tensor& rounded) {
+    double sum = 0;
+    for (int64_t i = 0; i < x.numel(); ++i) sum += std::pow(rounded.data<float>()[i] - x.data<float>()[i], 2);
+    return sum;
+  };
+  const auto held = [](const Tensor& rows) { return unpack_rows(pack_rows(rows, BlockFormat::q4_0)); };
+  CHECK(error(turned_rows(held(turned_rows(x, BlockFormat::q4_0)), BlockFormat::q4_0)) < 0.5 * error(held(x)));
 }
 
 TEST_CASE("attention over packed rows has the bits of attention over their numbers") {
