@@ -83,7 +83,12 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   if (shown.empty()) return {};
   const auto [low, high] = std::minmax_element(shown.begin(), shown.end());
   Axis axis{scale, *low, *high, {}, {}};
-  if (axis.low <= 0) axis.scale = Scale::linear;
+  if (axis.low < 0 || axis.high <= 0) axis.scale = Scale::linear;
+  if (axis.scale != Scale::linear && axis.low == 0) {
+    for (axis.low = axis.high; const double value : shown)
+      if (value > 0) axis.low = std::min(axis.low, value);
+    axis.low /= 2;  // the foot, below everything else
+  }
   if (axis.scale == Scale::linear) {
     const double spread = std::min(axis.high - axis.low, std::numeric_limits<double>::max());
     const double air = spread > 0 ? 0.06 * spread : std::max(std::abs(axis.high) * 0.1, 1e-12);

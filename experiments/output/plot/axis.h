@@ -14,8 +14,9 @@ struct Axis {
   std::vector<std::string> labels;  ///< of the ticks; empty: their numbers
 };
 
-/// An axis that shows all `values` that are finite with some air. A logarithmic scale falls back to a linear one where
-/// a value is not positive. Without a finite value it shows 0 to 1. Throws Error without a value.
+/// An axis that shows all `values` that are finite with some air. On a logarithmic scale zeros stand at its foot; it
+/// falls back to a linear one where a value is negative, or all are 0. Without a finite value it shows 0 to 1. Throws
+/// Error without a value.
 Axis fit_axis(Scale scale, const std::vector<double>& values);
 
 /// Where on the axis a value is: 0 at its low end, 1 at its high one.

@@ -62,7 +62,8 @@ class Script {
     std::string rows;
     for (const Mark& mark : layer.marks)
       if (is_drawn(mark))
-        rows += fmt::format("{} {} {} {} {}\n", mark.x * layer.times_x, mark.y, mark.size_x, mark.size_y, mark.fill);
+        rows +=
+            fmt::format("{} {} {} {} {}\n", mark.x * layer.times_x, shown(mark.y), mark.size_x, mark.size_y, mark.fill);
     if (!rows.empty())
       command(fmt::format("layer-{}", number), block(rows),
               fmt::format("using {} with {}", columns(layer), style(layer)));
@@ -73,7 +74,7 @@ class Script {
     std::string rows;
     for (const Mark& mark : layer.marks) {
       if (mark.hover.empty()) continue;
-      if (is_drawn(mark)) rows += fmt::format("{} {} \"{}\"\n", mark.x * layer.times_x, mark.y, hovers_);
+      if (is_drawn(mark)) rows += fmt::format("{} {} \"{}\"\n", mark.x * layer.times_x, shown(mark.y), hovers_);
       ++hovers_;
     }
     if (!rows.empty())
@@ -90,6 +91,8 @@ class Script {
   const std::vector<std::string>& classes() const { return classes_; }
 
  private:
+  /// A logarithm has no 0: it is shown at the axis' foot.
+  double shown(double value) const { return value == 0 && y_.scale != Scale::linear ? y_.low : value; }
   std::string block(const std::string& rows) {
     const std::string name = fmt::format("$data{}", ++count_);
     blocks_ += fmt::format("{} << END_OF_DATA\n{}END_OF_DATA\n", name, rows);
