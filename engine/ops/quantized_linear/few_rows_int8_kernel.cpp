@@ -1,6 +1,6 @@
 // Compiled once per instruction set: products of a few rows in 8 bits by W, which is read once. AVX2 and VNNI have the
 // same vectors of 32 bytes and the same bits; of the 64 bytes that AVX-512 could take, a block of W has half.
-#include "engine/ops/quantized_linear/integer_kernels.h"
+#include "engine/ops/quantized_linear/integer_kernel.h"
 
 #include "engine/cpu/simd.h"
 #include "engine/ops/quantized_linear/quantized_linear_blocks.h"

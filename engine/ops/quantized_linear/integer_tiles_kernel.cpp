@@ -1,6 +1,6 @@
 // Products of many rows in 8 bits, compiled for CPUs with VNNI alone. A lane of two vectors has a row of W, so that a
 // sum of f32 goes through the blocks in order and never over lanes.
-#include "engine/ops/quantized_linear/integer_kernels.h"
+#include "engine/ops/quantized_linear/integer_kernel.h"
 
 #include "engine/ops/quantized_linear/quantized_linear_blocks.h"
 #include "engine/quantized/activations_kernel.h"

@@ -6,7 +6,7 @@
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
-#include "engine/ops/quantized_linear/integer_kernels.h"
+#include "engine/ops/quantized_linear/integer_kernel.h"
 #include "engine/ops/quantized_linear/quantized_linear_kernel.h"
 #include "engine/parallel.h"
 #include "engine/quantized/activations.h"
