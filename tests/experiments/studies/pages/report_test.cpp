@@ -482,7 +482,10 @@ TEST_CASE("axes") {
   CHECK(fit_axis(Scale::log10, {1.74, 1.98}).ticks == std::vector<double>{1.6, 1.8, 2, 2.2});
   CHECK(fit_axis(Scale::log2, {1, 8}).ticks == std::vector<double>{1, 2, 4, 8});
   CHECK(fit_axis(Scale::log2, {8, 8}).ticks == std::vector<double>{8});
-  CHECK(fit_axis(Scale::log10, {0, 5}).scale == Scale::linear);
+  CHECK(fit_axis(Scale::log10, {-1, 5}).scale == Scale::linear);
+  CHECK(fit_axis(Scale::log10, {0, 0}).scale == Scale::linear);
+  const Axis foot = fit_axis(Scale::log10, {0, 5, 50});  // 0 stands below the least that is more
+  CHECK((foot.scale == Scale::log10 && foot.low > 1 && foot.low < 2.5));
   const Axis flat = fit_axis(Scale::linear, {3, 3});
   CHECK(flat.low < 3);
   CHECK(flat.high > 3);
