@@ -33,6 +33,13 @@ void pack_row(BlockFormat format, const float* x, int64_t dim, uint8_t* bytes) {
       fail("pack rows: a row holds a number too large for a scale of 16 bits");
 }
 
+/// Rows to be packed, in f32.
+Tensor numbers_of(const Tensor& x) {
+  require(x.rank() >= 1 && is_floating(x.dtype()) && x.device().is_cpu(),
+          "pack rows: expected rows of real numbers on the CPU, got {}", x);
+  return x.to(DType::f32).contiguous();
+}
+
 /// x in place times the Hadamard matrix of `n` over its root.
 void turn(float* x, int64_t n) {
   for (int64_t half = 1; half < n; half *= 2)
@@ -57,9 +64,7 @@ int64_t packed_bytes(BlockFormat format, int64_t dim) {
 }
 
 PackedRows pack_rows(const Tensor& x_in, BlockFormat format) {
-  require(x_in.rank() >= 1 && is_floating(x_in.dtype()) && x_in.device().is_cpu(),
-          "pack rows: expected rows of real numbers on the CPU, got {}", x_in);
-  const Tensor x = x_in.to(DType::f32).contiguous();  // (..., d)
+  const Tensor x = numbers_of(x_in);  // (..., d)
   const int64_t dim = x.dim(-1), bytes = packed_bytes(format, dim), rows = x.numel() / dim;
   const Tensor out = Tensor::empty(x.shape().with(x.rank() - 1, bytes), DType::u8);  // (..., bytes)
   const auto* from = x.data<float>();
@@ -86,8 +91,9 @@ Tensor unpack_rows(const PackedRows& packed) {
 
 Tensor turned_rows(const Tensor& x, BlockFormat format) {
   if (traits_of(format).elements == 1) return x;
-  const Tensor out = x.to(DType::f32).contiguous().clone();  // (..., d)
+  const Tensor out = numbers_of(x).clone();  // (..., d)
   const int64_t dim = x.dim(-1), run = dim & -dim;
+  packed_bytes(format, dim);  // rows that no blocks fill are refused here, too
   auto* to = out.mutable_data<float>();
   parallel_ranges(out.numel() / run, rows_at_once, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) turn(to + r * run, run);
