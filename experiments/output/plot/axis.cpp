@@ -75,6 +75,13 @@ std::string tick_label(double tick, bool always) {
 
 }  // namespace
 
+double least_positive(const std::vector<double>& values) {
+  double least = INFINITY;
+  for (const double value : values)
+    if (value > 0) least = std::min(least, value);
+  return least;
+}
+
 Axis fit_axis(Scale scale, const std::vector<double>& values) {
   require(!values.empty(), "figure: an axis without values");
   std::vector<double> shown;
@@ -84,11 +91,8 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   const auto [low, high] = std::minmax_element(shown.begin(), shown.end());
   Axis axis{scale, *low, *high, {}, {}};
   if (axis.low < 0 || axis.high <= 0) axis.scale = Scale::linear;
-  if (axis.scale != Scale::linear && axis.low == 0) {
-    for (axis.low = axis.high; const double value : shown)
-      if (value > 0) axis.low = std::min(axis.low, value);
-    axis.low /= 2;  // the foot, below everything else
-  }
+  if (axis.scale != Scale::linear && axis.low == 0)
+    axis.low = least_positive(shown) / 2;  // the foot, below everything else
   if (axis.scale == Scale::linear) {
     const double spread = std::min(axis.high - axis.low, std::numeric_limits<double>::max());
     const double air = spread > 0 ? 0.06 * spread : std::max(std::abs(axis.high) * 0.1, 1e-12);

@@ -19,6 +19,9 @@ struct Axis {
 /// Error without a value.
 Axis fit_axis(Scale scale, const std::vector<double>& values);
 
+/// The least value above 0; infinity where none is.
+double least_positive(const std::vector<double>& values);
+
 /// Where on the axis a value is: 0 at its low end, 1 at its high one.
 double share_of(const Axis& axis, double value);
 

@@ -50,13 +50,8 @@ Axis fit_y(const std::vector<Layer>& layers, Scale scale) {
   }
   if (values.empty()) return fit_axis(scale, {1});
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  double low = *least;
-  const double high = *most, factor = 2;
-  const bool log = scale != Scale::linear && low >= 0 && high > 0;
-  if (log && low == 0) {
-    for (low = high; const double value : values)
-      if (value > 0) low = std::min(low, value);
-  }
+  const bool log = scale != Scale::linear && *least >= 0 && *most > 0;
+  const double low = log ? least_positive(values) : *least, high = *most, factor = 2;
   for (const double end : ends)
     values.push_back(log ? std::clamp(end, low / factor, high * factor)
                          : std::clamp(end, low - (high - low) / factor, high + (high - low) / factor));
