@@ -49,8 +49,9 @@ std::string ahead(int seconds) {
                      seconds, library);
 }
 
+/// For up to ten minutes: a program under a sanitizer, beside other work, takes minutes.
 void wait_for(const std::function<bool()>& condition) {
-  for (int i = 0; i < 6000 && !condition(); ++i) usleep(10000);
+  for (int i = 0; i < 60000 && !condition(); ++i) usleep(10000);
   REQUIRE(condition());
 }
 
