@@ -33,9 +33,9 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
       window_(window_of(config, layer)),
       q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q),
               scope.at("q_proj")),
-      k_proj_(head_maps(config, group, group.key_value_heads(), group.k_rank, group.k_head_rank,
-                        attention_biases(config).k),
-              scope.at("k_proj")),
+      k_proj_(
+          head_maps(config, group, group.projected_keys(), group.k_rank, group.k_head_rank, attention_biases(config).k),
+          scope.at("k_proj")),
       v_proj_({config.width, group.key_value_heads() * group.v_dim, attention_biases(config).v, group.v_rank},
               scope.at("v_proj")) {
   add_child("q_proj", q_proj_);
@@ -48,14 +48,15 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
     add_child("k_norm", *k_norm_);
   }
   if (group.score_dim > 0) {
-    const auto score = [&](const char* name, int64_t heads) {
-      const int64_t rows = heads * group.score_dim, width = group.qk_dim;
+    const auto score = [&](const char* name, int64_t heads, int64_t width) {
+      const int64_t rows = heads * group.score_dim;
       return add_parameter(
           name, scope.tensor(name, {rows, width}, [=](const Initializer& i) { return i.weight(rows, width, false); }),
           true);
     };
-    q_score_ = score("q_score", group.heads);              // (H · score_dim, d_qk)
-    k_score_ = score("k_score", group.key_value_heads());  // (H_kv · score_dim, d_qk)
+    q_score_ = score("q_score", group.heads, group.qk_dim);  // (H · score_dim, d_qk)
+    k_score_ = score("k_score", group.key_value_heads(),
+                     group.joined_keys * group.qk_dim);  // (H_kv · score_dim, J · d_qk)
   }
   if (scheme_of(config).turns()) turns_ = rope.turns_of(rope_frequencies(config, group, layer));
   if (log_slopes.defined())
@@ -77,7 +78,7 @@ std::array<Var, 3> HeadGroupLayer::projected(const Var& x) const {
       const std::vector<Var> parts = autograd::split(by_heads, {heads, kv_heads, kv_heads}, 2);
       return {parts[0], parts[1], parts[2]};
     }
-  return {project(q_proj_, x, heads, dim), project(k_proj_, x, kv_heads, dim),
+  return {project(q_proj_, x, heads, dim), project(k_proj_, x, group_.projected_keys(), dim),
           project(v_proj_, x, kv_heads, group_.v_dim)};
 }
 
@@ -95,7 +96,9 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(Var q, Var k, const AttentionConte
     }
     if (!q_score_.defined()) return out;
     out.q = per_head_linear(out.q, q_score_);  // (B, T, H, score_dim)
-    out.k = per_head_linear(out.k, k_score_);
+    const int64_t kv_heads = group_.key_value_heads(), joined = group_.joined_keys * group_.qk_dim;
+    out.k = autograd::reshape(out.k, {out.k.dim(0), out.k.dim(1), kv_heads, joined});  // (B, T, H_kv, J · d_qk)
+    out.k = per_head_linear(out.k, k_score_);                                          // (B, T, H_kv, score_dim)
     return out;
   });
 }
@@ -183,7 +186,7 @@ Tensor HeadGroupLayer::by_sequence(const Tensor& q, const Tensor& k, const Tenso
 
 Var HeadGroupLayer::weights(const Var& x, const AttentionContext& context) const {
   const Var raw_q = project(q_proj_, x, group_.heads, group_.qk_dim);
-  const Var raw_k = project(k_proj_, x, group_.key_value_heads(), group_.qk_dim);
+  const Var raw_k = project(k_proj_, x, group_.projected_keys(), group_.qk_dim);
   const Scored of = scored(raw_q, raw_k, context, 0);
   return located([&] {
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
@@ -212,6 +215,7 @@ std::string HeadGroupLayer::describe() const {
     if (const std::string form = projection->weight().describe(); !form.empty())
       text += fmt::format(", {}:{}", name, form.substr(1));
   if (q_score_.defined()) text += fmt::format(", scores in {}", group_.score_dim);
+  if (group_.joined_keys > 1) text += fmt::format(", {} keys joined", group_.joined_keys);
   if (window_ > 0) text += fmt::format(", window {}", window_);
   return text + (q_norm_ ? ", q/k norm)" : ")");
 }

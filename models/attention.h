@@ -14,12 +14,13 @@ namespace headroom::models {
 /// What the heads of one group compute with, for measurements of a trained model.
 struct AttentionInputs {
   size_t layer = 0, group = 0;
-  Tensor x;             ///< (B, T, D): the layer's input, after its norm
-  Tensor raw_q, raw_k;  ///< (B, T, H, d_qk), (B, T, H_kv, d_qk) before the rotary turn; q and k where there is none
-  Tensor q, k;          ///< as they are multiplied
-  Tensor v;             ///< (B, T, H_kv, d_v)
-  double scale = 1;     ///< of q·k
-  int64_t window = 0;   ///< as AttentionOptions::window
+  Tensor x;  ///< (B, T, D): the layer's input, after its norm
+  /// (B, T, H, d_qk), (B, T, projected_keys(), d_qk) before the rotary turn; q and k where there is none.
+  Tensor raw_q, raw_k;
+  Tensor q, k;         ///< as they are multiplied
+  Tensor v;            ///< (B, T, H_kv, d_v)
+  double scale = 1;    ///< of q·k
+  int64_t window = 0;  ///< as AttentionOptions::window
 
   /// The same with all tensors on a device.
   AttentionInputs to(engine::Device device) const {
@@ -68,10 +69,10 @@ class HeadGroupLayer : public Module {
   /// differentiable tensor. The context's key mask and offset count.
   Var weights(const Var& x, const AttentionContext& context) const;
   std::string describe() const override;
-  /// (heads · score_dim, qk_dim) and (kv_heads · score_dim, qk_dim), undefined without score_dim.
+  /// (heads · score_dim, qk_dim) and (kv_heads · score_dim, joined_keys · qk_dim), undefined without score_dim.
   const Var& q_score() const { return q_score_; }
   const Var& k_score() const { return k_score_; }
-  /// (heads · qk_dim, D), (kv_heads · qk_dim, D), (kv_heads · v_dim, D), each with its bias.
+  /// (heads · qk_dim, D), (projected_keys() · qk_dim, D), (kv_heads · v_dim, D), each with its bias.
   const Projection& q_proj() const { return q_proj_; }
   const Projection& k_proj() const { return k_proj_; }
   const Projection& v_proj() const { return v_proj_; }
@@ -83,7 +84,7 @@ class HeadGroupLayer : public Module {
     Var q, k;             ///< (B, T, H, key_dim), (B, T, H_kv, key_dim), as they are multiplied
   };
   Scored scored(Var q, Var k, const AttentionContext& context, size_t index) const;
-  /// x as queries, keys and values: (B, T, H, d_qk), (B, T, H_kv, d_qk), (B, T, H_kv, d_v)
+  /// x as queries, keys and values: (B, T, H, d_qk), (B, T, projected_keys(), d_qk), (B, T, H_kv, d_v)
   std::array<Var, 3> projected(const Var& x) const;
   /// x through a projection of `heads` heads: (B, T, D) → (B, T, heads, dim)
   static Var project(const Projection& projection, const Var& x, int64_t heads, int64_t dim);

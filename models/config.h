@@ -22,11 +22,16 @@ struct HeadGroup {
   /// > 0: each head's queries and keys are mapped to this width after they turn, as a score needs no more; the cache
   /// holds such keys. The scale stays that of qk_dim.
   int64_t score_dim = 0;
+  /// > 1, with score_dim: so many neighbouring heads of the keys' projection are mapped together, after they turn, to
+  /// the one key that the cache holds. Their query heads share it, and one value.
+  int64_t joined_keys = 1;
   std::vector<double>
       rope_frequencies{};  ///< qk_dim/2 given ones; empty: those of the config's rope_base and rope_scaling
   /// In what the cache is to hold the group's keys and values, both or neither: what a budget chose for this model.
   std::optional<engine::BlockFormat> key_cache{}, value_cache{};
   int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  /// Heads of the keys' projection: key_value_heads() unless some are joined.
+  int64_t projected_keys() const { return key_value_heads() * joined_keys; }
   /// Width of the queries and keys that are multiplied.
   int64_t key_dim() const { return score_dim > 0 ? score_dim : qk_dim; }
   bool operator==(const HeadGroup&) const = default;

@@ -33,13 +33,14 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
     double block = 0, values = 0;
     for (const HeadGroup& g : layer.groups) {
       const auto heads = static_cast<double>(g.heads), kv_heads = static_cast<double>(g.key_value_heads());
+      const auto keys = static_cast<double>(g.projected_keys());
       const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
       const auto maps = [&](double count, int64_t rank, int64_t head_rank) {
         return head_rank > 0 ? count * product(width, qk, head_rank) : product(width, count * qk, rank);
       };
-      block += maps(heads, g.q_rank, g.q_head_rank) + maps(kv_heads, g.k_rank, g.k_head_rank) +
+      block += maps(heads, g.q_rank, g.q_head_rank) + maps(keys, g.k_rank, g.k_head_rank) +
                product(width, kv_heads * v, g.v_rank);
-      block += (heads + kv_heads) * static_cast<double>(g.score_dim) * qk;
+      block += (heads + keys) * static_cast<double>(g.score_dim) * qk;
       block += keys_at_once(c, length) * heads * (static_cast<double>(g.key_dim()) + v);  // scores, weighted values
       values += heads * v;
     }

@@ -26,9 +26,9 @@ N count_parameters(const TransformerConfig& c) {
     for (const HeadGroup& g : layer.groups) {
       const N heads = N(g.heads), kv_heads = N(g.key_value_heads());
       block += heads_of(heads, N(g.qk_dim), bias.q, g.q_rank, g.q_head_rank) +
-               heads_of(kv_heads, N(g.qk_dim), bias.k, g.k_rank, g.k_head_rank) +
+               heads_of(N(g.projected_keys()), N(g.qk_dim), bias.k, g.k_rank, g.k_head_rank) +
                linear(width, kv_heads * N(g.v_dim), bias.v, g.v_rank);
-      block += (heads + kv_heads) * N(g.score_dim) * N(g.qk_dim);
+      block += (heads + N(g.projected_keys())) * N(g.score_dim) * N(g.qk_dim);
       if (positions.acts_on == ActsOn::scores) block += heads;
       if (c.qk_norm) block += 2 * N(g.qk_dim);
       values += heads * N(g.v_dim);

@@ -57,16 +57,22 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
   require_at_least(field("v_dim"), group.v_dim, 1);
   check(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0, field("kv_heads"),
         "is {}; it must be 0 (as many as heads) or divide heads, which is {}", group.kv_heads, group.heads);
+  require_at_least(field("joined_keys"), group.joined_keys, 1);
+  check(
+      group.heads / group.key_value_heads() % group.joined_keys == 0 && (group.joined_keys == 1 || group.score_dim > 0),
+      field("joined_keys"), "is {}; it must be 1, or with a score_dim divide the {} query heads of a key",
+      group.joined_keys, group.heads / group.key_value_heads());
   check(!scheme_of(c).turns() || group.qk_dim % 2 == 0, field("qk_dim"),
         "is {}, the head_dim of its {} heads; rope needs it to be even, for it turns pairs of numbers", group.qk_dim,
         group.heads);
   validate_rank(field("q_rank"), group.q_rank, c.width, group.heads, group.qk_dim);
-  validate_rank(field("k_rank"), group.k_rank, c.width, group.key_value_heads(), group.qk_dim);
+  validate_rank(field("k_rank"), group.k_rank, c.width, group.projected_keys(), group.qk_dim);
   validate_rank(field("v_rank"), group.v_rank, c.width, group.key_value_heads(), group.v_dim);
   validate_head_rank(field("q_head_rank"), group.q_head_rank, c.width, group.qk_dim, group.q_rank);
   validate_head_rank(field("k_head_rank"), group.k_head_rank, c.width, group.qk_dim, group.k_rank);
-  check(group.score_dim >= 0 && group.score_dim <= group.qk_dim, field("score_dim"),
-        "is {}; it must be 0 (no map) or at most qk_dim, which is {}", group.score_dim, group.qk_dim);
+  check(group.score_dim >= 0 && (group.score_dim == 0 || (group.score_dim - 1) / group.joined_keys < group.qk_dim),
+        field("score_dim"), "is {}; it must be 0 (no map) or at most {}qk_dim, which is {}", group.score_dim,
+        group.joined_keys == 1 ? "" : "joined_keys times ", group.qk_dim);
   const auto pairs = static_cast<size_t>(group.qk_dim / 2);
   check(group.rope_frequencies.empty() || group.rope_frequencies.size() == pairs, field("rope_frequencies"),
         "holds {} frequencies; it must hold none or one for each pair of numbers of a head, qk_dim/2, which is {}",

@@ -24,6 +24,7 @@ void group_fields(V& v, G& g) {
   v("heads", g.heads), v("qk_dim", g.qk_dim), v("v_dim", g.v_dim), v("kv_heads", g.kv_heads);
   v("q_rank", g.q_rank), v("k_rank", g.k_rank), v("v_rank", g.v_rank);
   v("q_head_rank", g.q_head_rank), v("k_head_rank", g.k_head_rank), v("score_dim", g.score_dim);
+  v("joined_keys", g.joined_keys);
   v("rope_frequencies", g.rope_frequencies), v("key_cache", g.key_cache), v("value_cache", g.value_cache);
 }
 

@@ -95,4 +95,20 @@ std::vector<size_t> spend_budget(const std::vector<BudgetItem>& items, double bu
   return choices;
 }
 
+std::vector<bool> cheapest_joins(const std::vector<double>& alone, const std::vector<double>& joined) {
+  require(joined.empty() || joined.size() + 1 == alone.size(), "budget: {} pairs of {} neighbours", joined.size(),
+          alone.size());
+  std::vector<double> rest(alone.size() + 2, 0.0);  // what items i, i + 1, … cost at least
+  std::vector<bool> joins(alone.size(), false);
+  for (size_t i = alone.size(); i-- > 0;) {
+    rest[i] = alone[i] + rest[i + 1];
+    if (i >= joined.size() || joined[i] + rest[i + 2] >= rest[i]) continue;
+    rest[i] = joined[i] + rest[i + 2];
+    joins[i] = true;
+  }
+  for (size_t i = 0; i < joins.size(); ++i)
+    if (joins[i]) joins[++i] = false;  // of overlapping pairs the first is what rest[] counts
+  return joins;
+}
+
 }  // namespace headroom::tasks

@@ -19,4 +19,9 @@ struct BudgetItem {
 /// when the budget is below it.
 std::vector<size_t> spend_budget(const std::vector<BudgetItem>& items, double budget);
 
+/// Which neighbours in a row are joined so that the row costs least: alone[i] is what item i costs by itself, joined[i]
+/// what i and i + 1 cost as one; an item is in one pair at most. True at the first of each pair; ties stay alone.
+/// Throws Error where `joined` is neither empty nor one shorter.
+std::vector<bool> cheapest_joins(const std::vector<double>& alone, const std::vector<double>& joined);
+
 }  // namespace headroom::tasks

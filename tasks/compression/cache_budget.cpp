@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/error.h"
@@ -30,12 +31,13 @@ int64_t bytes_of(const CacheChoice& choice, int64_t dim) {
   return engine::packed_bytes(choice.format, choice.rank == 0 ? dim : choice.rank);
 }
 
-/// Every way to hold rows of `dim` numbers: as they are, and if there is a method, eighths of its directions.
-std::vector<CacheChoice> all_choices(int64_t dim, bool has_method) {
+/// Every way to hold rows of `dim` numbers: as they are unless they are joined, and if there is a method, eighths of
+/// its directions.
+std::vector<CacheChoice> all_choices(int64_t dim, bool has_method, bool is_joined = false) {
   std::vector<CacheChoice> all;
   const int64_t step = std::max<int64_t>(2, dim / 8);
   for (const BlockFormat format : cache_formats) {
-    if (is_filled(format, dim)) all.push_back({0, format});
+    if (!is_joined && is_filled(format, dim)) all.push_back({0, format});
     for (int64_t rank = step; has_method && rank <= dim; rank += step)
       if (is_filled(format, rank)) all.push_back({rank, format});
   }
@@ -54,17 +56,30 @@ void require_narrower_keys(QkMethod qk) {
           name_of(qk));
 }
 
-}  // namespace
-
-int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo) {
-  require_narrower_keys(qk);
+int64_t least_of(const models::TransformerConfig& base, QkMethod qk, VoMethod vo, bool joins) {
   int64_t sum = 0;
   for (const models::LayerConfig& layer : models::layers_of(base)) {
     const models::HeadGroup& group = layer.groups.at(0);
-    sum += group.key_value_heads() *
-           (least_bytes(group.qk_dim, qk != QkMethod::none) + least_bytes(group.v_dim, vo != VoMethod::none));
+    const int64_t heads = group.key_value_heads(), pairs = joins ? heads / 2 : 0;
+    const int64_t alone =
+        least_bytes(group.qk_dim, qk != QkMethod::none) + least_bytes(group.v_dim, vo != VoMethod::none);
+    const int64_t joined = least_bytes(2 * group.qk_dim, true) + least_bytes(2 * group.v_dim, true);
+    sum += (heads - 2 * pairs) * alone + pairs * std::min(2 * alone, joined);
   }
   return sum;
+}
+
+}  // namespace
+
+CalibrationNeeds cache_budget_needs(QkMethod qk, VoMethod vo, const models::TransformerConfig& base) {
+  CalibrationNeeds needs = needs_of(qk) | needs_of(vo);
+  needs.joined = can_join(qk, vo, base);
+  return needs;
+}
+
+int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo) {
+  require_narrower_keys(qk);
+  return least_of(base, qk, vo, can_join(qk, vo, base));
 }
 
 void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, QkMethod qk, VoMethod vo) {
@@ -77,17 +92,31 @@ CacheBudget::CacheBudget(const HeadDecompositions& heads, const LayerProbe& prob
                          const std::function<void(int64_t, int64_t)>& progress)
     : heads_(heads), probe_(probe), nothing_(empty_plan(heads.base(), qk, vo)) {
   require_narrower_keys(qk);
+  const bool joins = can_join(qk, vo, heads.base());
+  require(heads.can_join() == joins, "cache budget: the calibration did not look at neighbouring heads together");
   const std::vector<models::LayerConfig> layers = models::layers_of(heads.base());
-  for (const models::LayerConfig& layer : layers)
-    nothing_.cache.emplace_back(static_cast<size_t>(layer.groups.at(0).key_value_heads()));
+  for (const models::LayerConfig& layer : layers) {
+    const auto kv_heads = static_cast<size_t>(layer.groups.at(0).key_value_heads());
+    nothing_.cache.emplace_back(kv_heads);
+    nothing_.joined.emplace_back(kv_heads, false);
+  }
   for (int64_t layer = 0; layer < std::ssize(layers); ++layer) {
     const models::HeadGroup& group = layers[static_cast<size_t>(layer)].groups[0];
     for (int64_t head = 0; head < group.key_value_heads(); ++head)
       for (const bool is_vo : {false, true})
         places_.push_back({.at = {is_vo, layer, head}, .dim = is_vo ? group.v_dim : group.qk_dim});
+    for (int64_t head = 0; joins && head + 1 < group.key_value_heads(); ++head)
+      for (const bool is_vo : {false, true})
+        places_.push_back({.at = {is_vo, layer, head, true}, .dim = 2 * (is_vo ? group.v_dim : group.qk_dim)});
   }
   measure(progress);
   for (Place& place : places_) list_choices(place);
+}
+
+bool CacheBudget::is_in(const Joined& joined, const HeadPlace& at) {
+  const auto head = static_cast<size_t>(at.kv_head);
+  const std::vector<bool>& own = joined[static_cast<size_t>(at.layer)];
+  return own[head] == at.is_joined && (head == 0 || !own[head - 1]);
 }
 
 bool CacheBudget::has_method(const Place& place) const {
@@ -98,13 +127,19 @@ int64_t CacheBudget::middle_rank(const Place& place) const { return std::max<int
 
 std::optional<CacheChoice> CacheBudget::measured_choice(const Place& place, size_t kind) const {
   const bool is_rounded = kind != directions_dropped;
-  if ((kind != rows_rounded && !has_method(place)) || (is_rounded && !is_filled(BlockFormat::q4_0, place.dim)))
+  if ((kind == rows_rounded && place.at.is_joined) || (kind != rows_rounded && !has_method(place)) ||
+      (is_rounded && !is_filled(BlockFormat::q4_0, place.dim)))
     return std::nullopt;
   if (kind == rows_rounded) return CacheChoice{0, BlockFormat::q4_0};
   return is_rounded ? CacheChoice{place.dim, BlockFormat::q4_0} : CacheChoice{middle_rank(place), BlockFormat::f16};
 }
 
 void CacheBudget::put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const {
+  if (place.at.is_joined && !place.at.of(plan.joined)) {  // the other part: all directions in f16
+    const models::HeadGroup group = models::layers_of(heads_.base())[static_cast<size_t>(place.at.layer)].groups[0];
+    place.at.of(plan.joined) = true;
+    place.at.of(plan.qk_ranks) = 2 * group.qk_dim, place.at.of(plan.vo_ranks) = 2 * group.v_dim;
+  }
   place.at.rank_in(plan) = choice.rank;
   HeadCache& cache = place.at.of(plan.cache);
   (place.at.is_vo ? cache.values : cache.keys) = choice.format;
@@ -127,21 +162,24 @@ void CacheBudget::measure(const std::function<void(int64_t, int64_t)>& progress)
       put(plan, place, *choice);
       place.loss[kind] = std::max(0.0, probe_.kl(heads_.edit(plan), place.at.layer));
     }
-  for (const bool is_vo : {false, true})
-    for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_vo, kind);
+  for (const bool is_joined : {false, true})
+    for (const bool is_vo : {false, true})
+      for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_vo, is_joined, kind);
 }
 
-void CacheBudget::scale(bool is_vo, size_t kind) {
+void CacheBudget::scale(bool is_vo, bool is_joined, size_t kind) {
   CompressionPlan plan = nothing_;
   double sum = 0;
   for (const Place& place : places_) {
     const std::optional<CacheChoice> choice = measured_choice(place, kind);
-    if (place.at.is_vo == is_vo && choice) put(plan, place, *choice), sum += place.loss[kind];
+    const bool is_counted =
+        place.at.is_vo == is_vo && place.at.is_joined == is_joined && (!is_joined || place.at.kv_head % 2 == 0);
+    if (is_counted && choice) put(plan, place, *choice), sum += place.loss[kind];
   }
   if (sum == 0) return;
   const double factor = measured(std::move(plan)).kl / sum;
   for (Place& place : places_)
-    if (place.at.is_vo == is_vo) place.loss[kind] *= factor;
+    if (place.at.is_vo == is_vo && place.at.is_joined == is_joined) place.loss[kind] *= factor;
 }
 
 double CacheBudget::loss_of(const Place& place, const CacheChoice& choice) const {
@@ -152,7 +190,7 @@ double CacheBudget::loss_of(const Place& place, const CacheChoice& choice) const
 }
 
 void CacheBudget::list_choices(Place& place) const {
-  std::vector<CacheChoice> all = all_choices(place.dim, has_method(place));
+  std::vector<CacheChoice> all = all_choices(place.dim, has_method(place), place.at.is_joined);
   std::stable_sort(all.begin(), all.end(), [&](const CacheChoice& a, const CacheChoice& b) {
     return std::pair(bytes_of(a, place.dim), loss_of(place, a)) < std::pair(bytes_of(b, place.dim), loss_of(place, b));
   });
@@ -166,13 +204,15 @@ void CacheBudget::list_choices(Place& place) const {
 
 int64_t CacheBudget::bytes(const CompressionPlan& plan) const {
   int64_t sum = 0;
-  for (const Place& place : places_) sum += bytes_of(chosen(plan, place), place.dim);
+  for (const Place& place : places_)
+    if (is_in(plan.joined, place.at)) sum += bytes_of(chosen(plan, place), place.dim);
   return sum;
 }
 
 double CacheBudget::expected_kl(const CompressionPlan& plan) const {
   double sum = 0;
-  for (const Place& place : places_) sum += loss_of(place, chosen(plan, place));
+  for (const Place& place : places_)
+    if (is_in(plan.joined, place.at)) sum += loss_of(place, chosen(plan, place));
   return sum;
 }
 
@@ -184,16 +224,65 @@ MeasuredPlan CacheBudget::measured(CompressionPlan plan) const {
 std::optional<CompressionPlan> CacheBudget::plain(BlockFormat format) const {
   CompressionPlan plan = nothing_;
   for (const Place& place : places_) {
+    if (!is_in(plan.joined, place.at)) continue;
     if (!is_filled(format, place.dim)) return std::nullopt;
     put(plan, place, {0, format});
   }
   return plan;
 }
 
-CompressionPlan CacheBudget::mixed(int64_t bytes) const {
-  require_cache_bytes(bytes, heads_.base(), nothing_.qk, nothing_.vo);
-  std::vector<BudgetItem> items;
+std::pair<CacheBudget::Joined, int64_t> CacheBudget::joined_at(double price) const {
+  // Of each layer's heads, alone and with the next: Σ loss + price · bytes of its keys and values, and the bytes.
+  struct Costs {
+    std::vector<double> alone, joined;
+    std::vector<int64_t> bytes_alone, bytes_joined;
+  };
+  std::vector<Costs> layers;
+  for (const std::vector<bool>& heads : nothing_.joined) {
+    const size_t pairs = heads_.can_join() ? heads.size() - 1 : 0;
+    layers.push_back({std::vector<double>(heads.size(), 0.0), std::vector<double>(pairs, 0.0),
+                      std::vector<int64_t>(heads.size(), 0), std::vector<int64_t>(pairs, 0)});
+  }
   for (const Place& place : places_) {
+    const auto cost = [&](const CacheChoice& choice) {
+      return loss_of(place, choice) + price * static_cast<double>(bytes_of(choice, place.dim));
+    };
+    const CacheChoice& best = *std::min_element(place.choices.begin(), place.choices.end(),
+                                                [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+    Costs& layer = layers[static_cast<size_t>(place.at.layer)];
+    const auto head = static_cast<size_t>(place.at.kv_head);
+    (place.at.is_joined ? layer.joined : layer.alone)[head] += cost(best);
+    (place.at.is_joined ? layer.bytes_joined : layer.bytes_alone)[head] += bytes_of(best, place.dim);
+  }
+  std::pair<Joined, int64_t> out;
+  for (const Costs& layer : layers) {
+    const std::vector<bool>& joined = out.first.emplace_back(cheapest_joins(layer.alone, layer.joined));
+    for (size_t head = 0; head < joined.size(); head += joined[head] ? 2 : 1)
+      out.second += joined[head] ? layer.bytes_joined[head] : layer.bytes_alone[head];
+  }
+  return out;
+}
+
+CacheBudget::Joined CacheBudget::joined_within(int64_t bytes) const {
+  double low = 1e-15, high = 1e3;  // nats a byte
+  for (int step = 0; step < 60; ++step) {
+    const double middle = std::sqrt(low * high);
+    (joined_at(middle).second <= bytes ? high : low) = middle;
+  }
+  return joined_at(high).first;
+}
+
+CompressionPlan CacheBudget::mixed(int64_t bytes, bool joins) const {
+  require_cache_bytes(bytes, heads_.base(), nothing_.qk, nothing_.vo);
+  return mixed(bytes, joins ? joined_within(bytes) : nothing_.joined);
+}
+
+CompressionPlan CacheBudget::mixed(int64_t bytes, Joined joined) const {
+  std::vector<BudgetItem> items;
+  std::vector<const Place*> places;
+  for (const Place& place : places_) {
+    if (!is_in(joined, place.at)) continue;
+    places.push_back(&place);
     BudgetItem& item = items.emplace_back();
     item.name = fmt::format("{} of layer {}, key-value head {}", place.at.is_vo ? "values" : "keys", place.at.layer,
                             place.at.kv_head);
@@ -204,12 +293,17 @@ CompressionPlan CacheBudget::mixed(int64_t bytes) const {
   }
   const std::vector<size_t> best = spend_budget(items, static_cast<double>(bytes));
   CompressionPlan plan = nothing_;
-  for (size_t i = 0; i < places_.size(); ++i) put(plan, places_[i], places_[i].choices[best[i]]);
+  for (size_t i = 0; i < places.size(); ++i) put(plan, *places[i], places[i]->choices[best[i]]);
   return plan;
 }
 
 MeasuredPlan CacheBudget::spend(int64_t allowed) const {
   MeasuredPlan mix = measured(mixed(allowed));
+  const bool has_joined = std::any_of(mix.plan.joined.begin(), mix.plan.joined.end(), [](const auto& layer) {
+    return std::find(layer.begin(), layer.end(), true) != layer.end();
+  });
+  if (has_joined && allowed >= least_of(heads_.base(), nothing_.qk, nothing_.vo, false))
+    if (MeasuredPlan alone = measured(mixed(allowed, false)); alone.kl < mix.kl) mix = std::move(alone);
   for (const BlockFormat format : cache_formats) {  // the finest that fits
     std::optional<CompressionPlan> plan = plain(format);
     if (!plan || bytes(*plan) > allowed) continue;

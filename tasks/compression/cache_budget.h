@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tasks/compression/budget.h"
@@ -28,6 +29,8 @@ struct MeasuredPlan {
   double kl = 0;
 };
 
+/// What a CacheBudget's calibration must have looked at.
+CalibrationNeeds cache_budget_needs(QkMethod qk, VoMethod vo, const models::TransformerConfig& base);
 /// The fewest bytes a token that a CacheBudget of these methods can hold the cache of a model in. Throws Error for a qk
 /// method that does not narrow keys, or gives query heads keys of their own.
 int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
@@ -35,10 +38,12 @@ int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, Vo
 void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
 
 /// What holds a model's key-value cache in so many bytes a token at the least loss: of the keys and of the values of
-/// each key-value head, which width and which format (f16, q8_0, q4_0), under one budget.
+/// each key-value head, which width and which format (f16, q8_0, q4_0), under one budget; where the methods can_join(),
+/// also which neighbours share one key and one value, of up to twice the width.
 ///
 /// Losses are KL(base ‖ model with that place alone changed) on the probe's texts. Three are measured of each place: as
-/// it is in q4_0; in the method's directions, all of them, in q4_0; half of the directions in f16. Others follow:
+/// it is in q4_0; in the method's directions, all of them, in q4_0; half of the directions in f16. Of neighbours as one
+/// head there are no rows as they are, so that two are measured. Others follow:
 /// fewer or more directions in proportion to the method's tail, finer formats as the square of their steps. Losses of
 /// places are added up, each kind in proportion so that the sum over all places is what they cost together, which is
 /// measured, too. What a plan costs is measured by measured().
@@ -46,7 +51,8 @@ class CacheBudget {
  public:
   /// Measures all heads: three runs of the model's later part for each, and one whole run for each kind. `progress`
   /// gets the runs done, of how many. All references must outlive it. A method may be none: rows then stay as they are.
-  /// Throws Error as least_cache_bytes() and as the decompositions do.
+  /// Throws Error as least_cache_bytes() and as the decompositions do, and where these were made without
+  /// cache_budget_needs().
   CacheBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
               const std::function<void(int64_t, int64_t)>& progress = {});
 
@@ -55,10 +61,12 @@ class CacheBudget {
   int64_t least() const { return least_cache_bytes(heads_.base(), nothing_.qk, nothing_.vo); }
   int64_t bytes(const CompressionPlan& plan) const;
 
-  /// The plan of at most so many bytes a token whose added losses are least, as spend_budget() finds it. Throws Error
-  /// with the least possible where no plan is as small.
-  CompressionPlan mixed(int64_t bytes) const;
-  /// mixed(), or where the finest plain format of so many bytes loses less on the probe's texts, that.
+  /// The plan of at most so many bytes a token whose added losses are least, as spend_budget() finds it among those
+  /// that join the neighbours whose joint hulls lie lower at the price of a byte there; `joins` false: none. Throws
+  /// Error with the least possible where no plan is as small.
+  CompressionPlan mixed(int64_t bytes, bool joins = true) const;
+  /// mixed(), or where it loses less on the probe's texts, that without joined heads, or the finest plain format of so
+  /// many bytes.
   MeasuredPlan spend(int64_t bytes) const;
   /// The smallest plan found whose measured() loss is at most `kl`, by bisection. Throws Error unless kl > 0, and with
   /// the original's own loss in f16 where that is more.
@@ -78,6 +86,14 @@ class CacheBudget {
     std::vector<CacheChoice> choices{};  ///< from the cheapest on, each of less loss than those before
   };
 
+  /// What is joined, [layer][key-value head].
+  using Joined = std::vector<std::vector<bool>>;
+
+  static bool is_in(const Joined& joined, const HeadPlace& at);
+  /// The neighbours whose joining lowers Σ loss + price · bytes, and what all then takes.
+  std::pair<Joined, int64_t> joined_at(double price) const;
+  Joined joined_within(int64_t bytes) const;
+  CompressionPlan mixed(int64_t bytes, Joined joined) const;
   int64_t middle_rank(const Place& place) const;
   bool has_method(const Place& place) const;
   std::optional<CacheChoice> measured_choice(const Place& place, size_t kind) const;
@@ -85,8 +101,9 @@ class CacheBudget {
   void put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const;
   CacheChoice chosen(const CompressionPlan& plan, const Place& place) const;
   void measure(const std::function<void(int64_t, int64_t)>& progress);
-  /// Scales the losses of a kind, of keys or of values, to what all places of it cost together.
-  void scale(bool is_vo, size_t kind);
+  /// Scales the losses of a kind, of keys or of values, to what all places of it cost together: of joined heads the
+  /// first and second, the third and fourth, ….
+  void scale(bool is_vo, bool is_joined, size_t kind);
   void list_choices(Place& place) const;
 
   const HeadDecompositions& heads_;

@@ -13,9 +13,10 @@ struct CalibrationNeeds {
   bool before_turn = false;  ///< of queries and keys as they leave their projections (and norms)
   bool after_turn = false;   ///< of queries and keys as they are multiplied, after the rotary turn
   bool outputs = false;      ///< of each head's attention output, Σ_j p_j v_j
-  bool any() const { return before_turn || after_turn || outputs; }
+  bool joined = false;       ///< of the keys after the turn, and of the outputs, of two neighbouring key-value heads
+  bool any() const { return before_turn || after_turn || outputs || joined; }
   CalibrationNeeds operator|(const CalibrationNeeds& o) const {
-    return {before_turn || o.before_turn, after_turn || o.after_turn, outputs || o.outputs};
+    return {before_turn || o.before_turn, after_turn || o.after_turn, outputs || o.outputs, joined || o.joined};
   }
 };
 
@@ -23,6 +24,9 @@ struct CalibrationNeeds {
 struct LayerMoments {
   ScoreMoments before, after;
   MomentsByHead outputs;  ///< per query head, of width d_v
+  /// Of key-value heads i and i + 1: their keys after the turn, (2d); and Σ_j p_j (v_j, v'_j), (2d_v), with the p of
+  /// all query heads of the two.
+  MomentsByHead joined_keys, joined_outputs;
 };
 
 /// What trained heads do on a text: what activation-aware methods of compression are made from.

@@ -47,6 +47,16 @@ struct ValueMaps {
   std::vector<double> tails;  ///< what rank 0, 1, … d leave out
 };
 
+/// The maps of one layer's heads.
+struct LayerMaps {
+  std::vector<ScoreMaps> scores;  ///< per key-value head; empty without a method
+  std::vector<ValueMaps> values;
+  /// Of key-value heads i and i + 1 as one of twice the width, whose query maps have the columns of their own head;
+  /// empty where heads are not joined.
+  std::vector<ScoreMaps> joined_scores{};
+  std::vector<ValueMaps> joined_values{};
+};
+
 /// The weights of one value head: W_V (d, D), and W_O (G·D, d) of its query heads, stacked. f64.
 struct ValueWeights {
   Tensor value{}, output{};

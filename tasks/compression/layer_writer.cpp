@@ -61,10 +61,10 @@ std::string LayerWriter::path(size_t group, const std::string& name) const {
   return fmt::format("blocks.{}.attention.{}.{}", layer_, group, name);
 }
 
-Tensor LayerWriter::rows_of_base(const std::string& name, int64_t head, int64_t dim) const {
+Tensor LayerWriter::rows_of_base(const std::string& name, int64_t head, int64_t dim, int64_t count) const {
   const auto at = weights_.find(path(0, name));
   if (at == weights_.end()) return {};
-  return at->second.slice(0, head * dim, (head + 1) * dim).to(DType::f64).contiguous();  // (d, D) or (d)
+  return at->second.slice(0, head * dim, (head + count) * dim).to(DType::f64).contiguous();  // (d, D) or (d)
 }
 
 std::vector<int64_t> LayerWriter::kept_pairs(const ScoreMaps& maps, int64_t query, int64_t rank) const {
@@ -98,38 +98,44 @@ LayerWriter::OwnHead LayerWriter::score_head(const HeadSpan& span, int64_t sourc
   return head;
 }
 
-std::vector<LayerWriter::OwnHead> LayerWriter::queries_of(size_t group, const std::vector<ScoreMaps>& scores) const {
+const ScoreMaps* LayerWriter::score_maps_of(const HeadSpan& span, const LayerMaps& maps) {
+  const std::vector<ScoreMaps>& scores = span.is_joined ? maps.joined_scores : maps.scores;
+  return scores.empty() ? nullptr : &scores[static_cast<size_t>(span.kv)];
+}
+
+std::vector<LayerWriter::OwnHead> LayerWriter::queries_of(size_t group, const LayerMaps& maps) const {
   const int64_t shared = head_.heads / head_.key_value_heads();
   std::vector<OwnHead> heads;
-  for (const HeadSpan& span : own_.members[group]) {
-    const ScoreMaps* maps = scores.empty() ? nullptr : &scores[static_cast<size_t>(span.kv)];
+  for (const HeadSpan& span : own_.members[group])
     for (int64_t h = span.first; h < span.first + span.count; ++h)
-      heads.push_back(score_head(span, h, maps, &ScoreMaps::queries, h - span.kv * shared));
-  }
+      heads.push_back(score_head(span, h, score_maps_of(span, maps), &ScoreMaps::queries, h - span.kv * shared));
   return heads;
 }
 
-std::vector<LayerWriter::OwnHead> LayerWriter::keys_of(size_t group, const std::vector<ScoreMaps>& scores) const {
+std::vector<LayerWriter::OwnHead> LayerWriter::keys_of(size_t group, const LayerMaps& maps) const {
   const int64_t shared = head_.heads / head_.key_value_heads();
   const int64_t copies = own_.groups[group].key_value_heads() / std::ssize(own_.members[group]);
   std::vector<OwnHead> heads;
   for (const HeadSpan& span : own_.members[group]) {
-    const ScoreMaps* maps = scores.empty() ? nullptr : &scores[static_cast<size_t>(span.kv)];
     for (int64_t i = 0; i < copies; ++i)
-      heads.push_back(score_head(span, span.kv, maps, &ScoreMaps::keys, span.first + i - span.kv * shared));
+      heads.push_back(
+          score_head(span, span.kv, score_maps_of(span, maps), &ScoreMaps::keys, span.first + i - span.kv * shared));
+    if (span.is_joined) heads.push_back({.source = span.kv + 1, .rank = qk_rank(span)});
   }
   return heads;
 }
 
-std::vector<LayerWriter::OwnHead> LayerWriter::values_of(size_t group, const std::vector<ValueMaps>& values) const {
+std::vector<LayerWriter::OwnHead> LayerWriter::values_of(size_t group, const LayerMaps& maps) const {
   const models::HeadGroup& own = own_.groups[group];
   const int64_t copies = own.key_value_heads() / std::ssize(own_.members[group]);
   std::vector<OwnHead> heads;
   for (const HeadSpan& span : own_.members[group]) {
     const auto kv = static_cast<size_t>(span.kv);
     const int64_t rank = plan_.vo_ranks[static_cast<size_t>(layer_)][kv];
+    const std::vector<ValueMaps>& values = span.is_joined ? maps.joined_values : maps.values;
     const HeadMap* map = rank > 0 ? &values[kv].map : nullptr;
-    heads.insert(heads.end(), static_cast<size_t>(copies), {.source = span.kv, .rank = rank, .map = map});
+    heads.insert(heads.end(), static_cast<size_t>(copies),
+                 {.source = span.kv, .count = span.is_joined ? 2 : 1, .rank = rank, .map = map});
   }
   return heads;
 }
@@ -188,7 +194,8 @@ void LayerWriter::write_scores(const std::string& name, size_t group, const std:
   }
   if (own_.groups[group].score_dim == 0) return;
   std::vector<Tensor> maps;
-  for (const OwnHead& head : heads) maps.push_back(first_rows(*head.map, head.rank));  // (r, d)
+  for (const OwnHead& head : heads)
+    if (head.map) maps.push_back(first_rows(*head.map, head.rank));  // (r, d), of joined keys (r, 2d)
   put(out, path(group, is_query ? "q_score" : "k_score"), maps);
 }
 
@@ -197,8 +204,8 @@ void LayerWriter::write_values(size_t group, const std::vector<OwnHead>& heads, 
   if (is_whole() && !is_changed && std::ssize(heads) == head_.key_value_heads()) return;
   std::vector<Tensor> weights, biases;
   for (const OwnHead& head : heads) {
-    Tensor weight = rows_of_base("v_proj.weight", head.source, head_.v_dim);  // (d, D)
-    Tensor bias = rows_of_base("v_proj.bias", head.source, head_.v_dim);      // (d) or none
+    Tensor weight = rows_of_base("v_proj.weight", head.source, head_.v_dim, head.count);  // (d, D)
+    Tensor bias = rows_of_base("v_proj.bias", head.source, head_.v_dim, head.count);      // (d) or none
     if (head.map) {
       const Tensor right = first_rows(*head.map, head.rank);  // (r, d)
       weight = matmul(right, weight);                         // (r, D)
@@ -211,7 +218,7 @@ void LayerWriter::write_values(size_t group, const std::vector<OwnHead>& heads, 
   put(out, path(group, "v_proj.bias"), biases);
 }
 
-void LayerWriter::write_output(const std::vector<ValueMaps>& values, models::NamedTensors& out) const {
+void LayerWriter::write_output(const LayerMaps& maps, models::NamedTensors& out) const {
   const std::vector<int64_t>& ranks = plan_.vo_ranks[static_cast<size_t>(layer_)];
   if (std::all_of(ranks.begin(), ranks.end(), [](int64_t rank) { return rank == 0; })) return;
   const std::string name = fmt::format("blocks.{}.attention.o_proj", layer_);
@@ -222,17 +229,22 @@ void LayerWriter::write_output(const std::vector<ValueMaps>& values, models::Nam
   const int64_t shared = head_.heads / head_.key_value_heads(), dim = head_.v_dim;
   std::vector<Tensor> columns;
   for (int64_t h = 0; h < head_.heads; ++h) {
-    const int64_t kv = h / shared, rank = ranks[static_cast<size_t>(kv)];
+    const int64_t kv = h / shared;
+    const bool is_second = kv > 0 && plan_.is_joined(static_cast<size_t>(layer_), static_cast<size_t>(kv - 1));
+    const auto first = static_cast<size_t>(is_second ? kv - 1 : kv);
+    const bool is_joined = plan_.is_joined(static_cast<size_t>(layer_), first);
+    const int64_t rank = ranks[first], half = is_second ? dim : 0;
     const Tensor own = whole.slice(1, h * dim, (h + 1) * dim).contiguous();  // (D, d)
     columns.push_back(own);
     if (rank == 0) continue;
-    const HeadMap& map = values[static_cast<size_t>(kv)].map;
-    columns.back() = matmul(own, first_columns(map, rank));  // (D, r)
-    const Tensor value_bias = rows_of_base("v_proj.bias", kv, dim);
+    const HeadMap& map = (is_joined ? maps.joined_values : maps.values)[first].map;
+    columns.back() = matmul(own, first_columns(map, rank).slice(0, half, half + dim).contiguous());  // (D, r)
+    const Tensor value_bias = rows_of_base("v_proj.bias", kv, dim),
+                 cached_bias = rows_of_base("v_proj.bias", static_cast<int64_t>(first), dim, is_joined ? 2 : 1);
     if (!bias.defined() || !value_bias.defined()) continue;
     // Attention's weights sum to 1, so that a bias of the values adds the same to every position.
-    const Tensor before = matmul(own, column(value_bias));                                           // (D, 1)
-    const Tensor after = matmul(columns.back(), matmul(first_rows(map, rank), column(value_bias)));  // (D, 1)
+    const Tensor before = matmul(own, column(value_bias));                                            // (D, 1)
+    const Tensor after = matmul(columns.back(), matmul(first_rows(map, rank), column(cached_bias)));  // (D, 1)
     for (int64_t i = 0; i < bias.numel(); ++i)
       bias.mutable_data<double>()[i] += before.data<double>()[i] - after.data<double>()[i];
   }
@@ -240,23 +252,22 @@ void LayerWriter::write_output(const std::vector<ValueMaps>& values, models::Nam
   if (bias.defined()) out.emplace_back(name + ".bias", bias.to(DType::f32));
 }
 
-std::vector<models::HeadGroup> LayerWriter::write(const std::vector<ScoreMaps>& scores,
-                                                  const std::vector<ValueMaps>& values, models::NamedTensors& out) {
+std::vector<models::HeadGroup> LayerWriter::write(const LayerMaps& maps, models::NamedTensors& out) {
   const std::vector<double> frequencies =
       models::scheme_of(base_).turns() ? models::rope_frequencies(base_, head_, layer_) : std::vector<double>();
   for (size_t group = 0; group < own_.groups.size(); ++group) {
-    write_scores("q_proj", group, queries_of(group, scores), out);
-    write_scores("k_proj", group, keys_of(group, scores), out);
-    write_values(group, values_of(group, values), out);
+    write_scores("q_proj", group, queries_of(group, maps), out);
+    write_scores("k_proj", group, keys_of(group, maps), out);
+    write_values(group, values_of(group, maps), out);
     const HeadSpan& first = own_.members[group][0];
     // Evenly spaced pairs turn with the frequencies that a head of their width has anyway.
     const bool has_own = plan_.qk != QkMethod::pairs_even || !head_.rope_frequencies.empty();
     if (qk_rank(first) == 0 || !keeps_pairs(plan_.qk) || !has_own) continue;
     const int64_t query = first.first - first.kv * (head_.heads / head_.key_value_heads());
-    for (const int64_t pair : kept_pairs(scores[static_cast<size_t>(first.kv)], query, qk_rank(first)))
+    for (const int64_t pair : kept_pairs(maps.scores[static_cast<size_t>(first.kv)], query, qk_rank(first)))
       own_.groups[group].rope_frequencies.push_back(frequencies[static_cast<size_t>(pair)]);
   }
-  write_output(values, out);
+  write_output(maps, out);
   return own_.groups;
 }
 

@@ -46,6 +46,20 @@ ValueMaps with_weighed_values(const ValueMaps& maps) {
   return out;
 }
 
+/// The sum of moments (d, d).
+Tensor sum_of(const std::vector<Tensor>& moments) {
+  Tensor sum = moments.at(0);
+  for (size_t i = 1; i < moments.size(); ++i) sum = engine::add(sum, moments[i]);
+  return sum;
+}
+
+/// The matrix of blocks a (m, n) and b (p, q) on its diagonal: (m + p, n + q).
+Tensor beside(const Tensor& a, const Tensor& b) {
+  const Tensor above = engine::concat({a, Tensor::zeros({a.dim(0), b.dim(1)}, DType::f64)}, 1);  // (m, n + q)
+  const Tensor below = engine::concat({Tensor::zeros({b.dim(0), a.dim(1)}, DType::f64), b}, 1);  // (p, n + q)
+  return engine::concat({above, below}, 0);
+}
+
 }  // namespace
 
 HeadDecompositions::HeadDecompositions(const models::ModelFiles& base, QkMethod qk, VoMethod vo,
@@ -56,7 +70,7 @@ HeadDecompositions::HeadDecompositions(const models::ModelFiles& base, QkMethod 
 HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, models::WeightSource& weights,
                                        QkMethod qk, VoMethod vo, const Calibration& calibration,
                                        const std::set<int64_t>& layers)
-    : base_(base), qk_(qk), vo_(vo) {
+    : base_(base), qk_(qk), vo_(vo), can_join_(calibration.has.joined && tasks::can_join(qk, vo, base)) {
   require_suited(qk, base_);
   const CalibrationNeeds needs = needs_of(qk) | needs_of(vo), has = calibration.has;
   require((!needs.before_turn || has.before_turn) && (!needs.after_turn || has.after_turn) &&
@@ -73,6 +87,8 @@ HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, mo
     LayerMaps& maps = layers_[layer];
     maps.scores.resize(static_cast<size_t>(qk == QkMethod::none ? 0 : group.key_value_heads()));
     maps.values.resize(static_cast<size_t>(vo == VoMethod::none ? 0 : group.key_value_heads()));
+    maps.joined_scores.resize(static_cast<size_t>(can_join_ ? group.key_value_heads() - 1 : 0));
+    maps.joined_values.resize(maps.joined_scores.size());
     for (int64_t kv = 0; kv < group.key_value_heads(); ++kv) units.push_back({layer, kv});
   }
   for (const int64_t layer : layers)
@@ -83,6 +99,9 @@ HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, mo
       LayerMaps& maps = layers_.at(layer);
       if (qk != QkMethod::none) maps.scores[static_cast<size_t>(kv)] = scores_of(layer, kv, calibration);
       if (vo != VoMethod::none) maps.values[static_cast<size_t>(kv)] = values_of(layer, kv, calibration);
+      if (kv >= std::ssize(maps.joined_scores)) continue;
+      maps.joined_scores[static_cast<size_t>(kv)] = joined_scores_of(layer, kv, calibration);
+      maps.joined_values[static_cast<size_t>(kv)] = joined_values_of(layer, kv, calibration);
     }
   });
 }
@@ -120,6 +139,15 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
       weights.queries.push_back(rows("q_proj.weight", h));
     return score_maps(qk_, weights);
   }
+  ScoreCovariances covariances = covariances_of(layer, kv_head, calibration);
+  if (qk_ == QkMethod::whitened_relative) see_turned(covariances, group, layer, calibration.longest);
+  return score_maps(qk_, covariances, base_.rope_interleaved);
+}
+
+ScoreCovariances HeadDecompositions::covariances_of(int64_t layer, int64_t kv_head,
+                                                    const Calibration& calibration) const {
+  const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+  const int64_t shared = group.heads / group.key_value_heads();
   const LayerMoments& moments = calibration.layers[static_cast<size_t>(layer)];
   const ScoreMoments& scores = maps_after_turn(qk_) ? moments.after : moments.before;
   // Softmax ignores what all keys have in common: where keys turn, only their mean after the turn is.
@@ -128,8 +156,24 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
   ScoreCovariances covariances{.key = calibration.shrunk(scores.keys()[static_cast<size_t>(kv_head)], is_centred)};
   for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
     covariances.queries.push_back(calibration.shrunk(scores.queries()[static_cast<size_t>(h)], false));
-  if (qk_ == QkMethod::whitened_relative) see_turned(covariances, group, layer, calibration.longest);
-  return score_maps(qk_, covariances, base_.rope_interleaved);
+  return covariances;
+}
+
+ScoreMaps HeadDecompositions::joined_scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
+  const MomentsByHead& keys = calibration.layers[static_cast<size_t>(layer)].joined_keys;
+  const std::vector<Tensor> first = covariances_of(layer, kv_head, calibration).queries,
+                            second = covariances_of(layer, kv_head + 1, calibration).queries;
+  // Every query sees the joined key through its own head's half: the halves' moments, without what is between them.
+  const ScoreCovariances both{.queries = {beside(sum_of(first), sum_of(second))},
+                              .key = calibration.shrunk(keys.at(static_cast<size_t>(kv_head)), true)};
+  ScoreMaps maps = score_maps(qk_, both, base_.rope_interleaved);
+  const Tensor map = maps.queries.at(0).right;  // (2d, 2d)
+  const int64_t dim = map.dim(1) / 2;
+  maps.queries.clear();
+  for (const int64_t half : {0, 1})
+    for (size_t h = 0; h < first.size(); ++h)
+      maps.queries.push_back({{}, map.slice(1, half * dim, (half + 1) * dim).contiguous()});  // (2d, d)
+  return maps;
 }
 
 void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGroup& group, int64_t layer,
@@ -140,12 +184,12 @@ void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGro
     return turned_moment(moment, frequencies, base_.rope_interleaved, length, back);  // (d, d)
   };
   covariances.seen_key = seen(covariances.key, true);
-  covariances.seen_queries = seen(covariances.queries[0], false);
-  for (size_t h = 1; h < covariances.queries.size(); ++h)
-    covariances.seen_queries = engine::add(covariances.seen_queries, seen(covariances.queries[h], false));
+  std::vector<Tensor> queries;
+  for (const Tensor& query : covariances.queries) queries.push_back(seen(query, false));
+  covariances.seen_queries = sum_of(queries);
 }
 
-ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
+ValueWeights HeadDecompositions::value_weights(int64_t layer, int64_t kv_head) const {
   const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
   const int64_t dim = group.v_dim, shared = group.heads / group.key_value_heads();
   const std::string path = fmt::format("blocks.{}.attention.", layer);
@@ -158,6 +202,20 @@ ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Ca
     outputs.push_back(
         weight(path + "o_proj.weight").slice(1, h * dim, (h + 1) * dim).to(DType::f64).contiguous());  // (D, d)
   weights.output = engine::concat(outputs, 0);                                                         // (G·D, d)
+  return weights;
+}
+
+ValueMaps HeadDecompositions::joined_values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
+  const ValueWeights first = value_weights(layer, kv_head), second = value_weights(layer, kv_head + 1);
+  const MomentsByHead& outputs = calibration.layers[static_cast<size_t>(layer)].joined_outputs;
+  return value_maps(vo_, {engine::concat({first.value, second.value}, 0), beside(first.output, second.output)},
+                    calibration.shrunk(outputs.at(static_cast<size_t>(kv_head)), false));
+}
+
+ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
+  const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+  const int64_t dim = group.v_dim, shared = group.heads / group.key_value_heads();
+  const ValueWeights weights = value_weights(layer, kv_head);
   if (!needs_of(vo_).any()) return value_maps(vo_, weights, {});
   const MomentsByHead& moments = calibration.layers[static_cast<size_t>(layer)].outputs;
   require(!moments.empty(), "compression: the calibration did not look at layer {}", layer);
@@ -169,10 +227,20 @@ ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Ca
   return value_maps(vo_, weights, calibration.shrunk(sum));
 }
 
-const HeadDecompositions::LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
+const LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
   const auto at = layers_.find(layer);
   require(at != layers_.end(), "compression: layer {} was not taken apart", layer);
   return at->second;
+}
+
+double HeadDecompositions::tail(const HeadPlace& place, int64_t rank) const {
+  const auto at = static_cast<size_t>(place.kv_head);
+  if (place.is_joined) {
+    const LayerMaps& maps = maps_of(place.layer);
+    return (place.is_vo ? maps.joined_values.at(at).tails : maps.joined_scores.at(at).tails)
+        .at(static_cast<size_t>(rank));
+  }
+  return place.is_vo ? vo_tail(place.layer, place.kv_head, rank) : qk_tail(place.layer, place.kv_head, rank);
 }
 
 double HeadDecompositions::qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const {
@@ -197,10 +265,11 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
   for (const int64_t layer : changed) {
     const LayerMaps& maps = maps_of(layer);
     LayerWriter writer(base_, plan, layer, weights_);
-    std::vector<ValueMaps> values = maps.values;
+    LayerMaps own = maps;
     if (!plan.cache.empty() && (vo_ == VoMethod::product || vo_ == VoMethod::whitened))
-      std::transform(values.begin(), values.end(), values.begin(), with_weighed_values);
-    layers[static_cast<size_t>(layer)].groups = writer.write(maps.scores, values, out.weights);
+      for (auto* values : {&own.values, &own.joined_values})
+        std::transform(values->begin(), values->end(), values->begin(), with_weighed_values);
+    layers[static_cast<size_t>(layer)].groups = writer.write(own, out.weights);
   }
   out.config.unequal_layers = std::move(layers);
   out.config.groups.clear();

@@ -37,10 +37,10 @@ class HeadDecompositions {
   /// Plain: ‖W_V − W_r‖², product: ‖W_O W_V − …‖², pca: E‖y − y'‖² of the heads' outputs, whitened: E‖W_O (y − y')‖²,
   /// as if query heads' outputs were independent.
   double vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
-  /// The one or the other.
-  double tail(const HeadPlace& place, int64_t rank) const {
-    return place.is_vo ? vo_tail(place.layer, place.kv_head, rank) : qk_tail(place.layer, place.kv_head, rank);
-  }
+  /// The one or the other; of joined heads up to twice their width.
+  double tail(const HeadPlace& place, int64_t rank) const;
+  /// Whether neighbouring heads can be joined: where can_join() and the calibration looked at them together.
+  bool can_join() const { return can_join_; }
 
   /// The compressed model; where the plan names formats of the cache, directions of values (product, whitened) carry
   /// what each adds to the output, in place of W_O. Throws Error as validate(), for other methods than these, and a
@@ -50,22 +50,24 @@ class HeadDecompositions {
   const models::TransformerConfig& base() const { return base_; }
 
  private:
-  struct LayerMaps {
-    std::vector<ScoreMaps> scores;  ///< per key-value head; empty without a method
-    std::vector<ValueMaps> values;
-  };
-
   void read(models::WeightSource& source, int64_t layer);
   const Tensor& weight(const std::string& name) const { return weights_.at(name); }
   const LayerMaps& maps_of(int64_t layer) const;
   ScoreMaps scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
+  /// The moments of a head's queries and keys.
+  ScoreCovariances covariances_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
+  ScoreMaps joined_scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
   /// Fills in what whitened-relative needs, over distances below `length`.
   void see_turned(ScoreCovariances& covariances, const models::HeadGroup& group, int64_t layer, int64_t length) const;
   ValueMaps values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
+  ValueMaps joined_values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
+  /// W_V (d, D) and the W_O (G·D, d) of its query heads, stacked, f64.
+  ValueWeights value_weights(int64_t layer, int64_t kv_head) const;
 
   models::TransformerConfig base_;
   QkMethod qk_;
   VoMethod vo_;
+  bool can_join_ = false;
   std::map<std::string, Tensor> weights_;  ///< of the attention of the layers, by our names
   std::map<int64_t, LayerMaps> layers_;
 };

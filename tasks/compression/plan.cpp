@@ -69,6 +69,7 @@ HeadGroup compressed_head(const HeadGroup& base, const CompressionPlan& plan, si
   HeadGroup head = base;
   head.heads = base.heads / base.key_value_heads();
   head.kv_heads = 1;
+  if (plan.is_joined(layer, kv)) head.heads *= 2, head.joined_keys = 2;
   if (!plan.cache.empty()) head.key_cache = plan.cache[layer][kv].keys, head.value_cache = plan.cache[layer][kv].values;
   if (vo_rank > 0) head.v_dim = vo_rank;
   if (qk_rank == 0) return head;
@@ -84,8 +85,9 @@ HeadGroup compressed_head(const HeadGroup& base, const CompressionPlan& plan, si
   return head;
 }
 
+/// `joined`: of the plan; such heads are require_joined()'s.
 void require_ranks(const char* part, const std::vector<std::vector<int64_t>>& ranks, const TransformerConfig& base,
-                   const std::vector<int64_t>& possible) {
+                   const std::vector<int64_t>& possible, const std::vector<std::vector<bool>>& joined) {
   const std::vector<LayerConfig> layers = models::layers_of(base);
   require(ranks.size() == layers.size(), "{}: ranks for {} layers; the model has {}", part, ranks.size(),
           layers.size());
@@ -95,10 +97,34 @@ void require_ranks(const char* part, const std::vector<std::vector<int64_t>>& ra
             layer, heads, ranks[layer].size());
     for (size_t head = 0; head < ranks[layer].size(); ++head) {
       const int64_t rank = ranks[layer][head];
-      if (rank == 0 || std::binary_search(possible.begin(), possible.end(), rank)) continue;
+      if (rank == 0 || (!joined.empty() && joined[layer][head]) ||
+          std::binary_search(possible.begin(), possible.end(), rank))
+        continue;
       const bool all = !possible.empty() && std::ssize(possible) == possible.back();
       fail("{}: rank {} of layer {}, key-value head {}: expected {}", part, rank, layer, head,
            all ? fmt::format("1 to {}", possible.back()) : fmt::format("one of {}", fmt::join(possible, ", ")));
+    }
+  }
+}
+
+void require_joined(const CompressionPlan& plan, const TransformerConfig& base) {
+  const HeadGroup own = models::first_layer(base).groups.at(0);
+  for (size_t layer = 0; layer < plan.joined.size(); ++layer) {
+    require(plan.joined.size() == plan.qk_ranks.size() && plan.joined.size() == plan.vo_ranks.size() &&
+                plan.joined[layer].size() == plan.qk_ranks[layer].size() &&
+                plan.joined[layer].size() == plan.vo_ranks[layer].size(),
+            "joined heads: not given for each key-value head of each layer");
+    const std::vector<bool>& joined = plan.joined[layer];
+    const auto &qk = plan.qk_ranks[layer], &vo = plan.vo_ranks[layer];
+    for (size_t kv = 0; kv < joined.size(); ++kv) {
+      if (!joined[kv]) continue;
+      require(can_join(plan.qk, plan.vo, base), "qk {} and vo {}: heads of this model cannot be joined",
+              name_of(plan.qk), name_of(plan.vo));
+      require(kv + 1 < joined.size() && !joined[kv + 1] && qk[kv + 1] == 0 && vo[kv + 1] == 0,
+              "layer {}, key-value head {}: joined with one that is not there, or has a plan of its own", layer, kv);
+      require(qk[kv] >= 1 && qk[kv] <= 2 * own.qk_dim && vo[kv] >= 1 && vo[kv] <= 2 * own.v_dim,
+              "layer {}, joined key-value heads {} and {}: ranks {} and {}; expected 1 to {} and to {}", layer, kv,
+              kv + 1, qk[kv], vo[kv], 2 * own.qk_dim, 2 * own.v_dim);
     }
   }
 }
@@ -150,6 +176,10 @@ bool keeps_pairs(QkMethod method) {
 bool is_narrower(QkMethod method) { return method == QkMethod::product_literal || keeps_pairs(method); }
 bool maps_after_turn(QkMethod method) {
   return method == QkMethod::whitened_rotated || method == QkMethod::whitened_rotated_grouped;
+}
+bool can_join(QkMethod qk, VoMethod vo, const TransformerConfig& base) {
+  return qk == QkMethod::whitened_rotated_grouped && vo == VoMethod::whitened &&
+         models::first_layer(base).groups.at(0).key_value_heads() > 1;
 }
 
 CompressionPlan empty_plan(const TransformerConfig& base, QkMethod qk, VoMethod vo) {
@@ -226,8 +256,9 @@ void require_suited(QkMethod qk, const TransformerConfig& base) {
 void validate(const CompressionPlan& plan, const TransformerConfig& base) {
   require_suited(plan.qk, base);
   const HeadGroup head = models::first_layer(base).groups.at(0);
-  require_ranks("qk", plan.qk_ranks, base, possible_ranks(plan.qk, base, head.qk_dim));
-  require_ranks("vo", plan.vo_ranks, base, possible_ranks(plan.vo, head.v_dim));
+  require_joined(plan, base);
+  require_ranks("qk", plan.qk_ranks, base, possible_ranks(plan.qk, base, head.qk_dim), plan.joined);
+  require_ranks("vo", plan.vo_ranks, base, possible_ranks(plan.vo, head.v_dim), plan.joined);
   for (size_t layer = 0; !plan.cache.empty() && layer < plan.qk_ranks.size(); ++layer)
     require(plan.cache.size() == plan.qk_ranks.size() && plan.cache[layer].size() == plan.qk_ranks[layer].size(),
             "cache: formats are not given for each key-value head of each layer");
@@ -240,13 +271,14 @@ CompressedLayer compressed_layer(const TransformerConfig& base, const Compressio
   bool joins = false;  // heads that keep pairs of their own turn with frequencies of their own: each is a group
   for (int64_t kv = 0; kv < own.key_value_heads(); ++kv) {
     const auto at = static_cast<size_t>(kv);
+    const bool is_joined = plan.is_joined(layer, at);
     const int64_t rank = plan.qk_ranks[layer][at];
     HeadGroup head = compressed_head(own, plan, layer, at);
     const bool has_own_pairs = rank > 0 && (plan.qk == QkMethod::pairs || plan.qk == QkMethod::pairs_grouped);
     const int64_t spans = has_own_pairs && plan.qk == QkMethod::pairs ? shared : 1;
     head.heads /= spans, head.kv_heads /= spans;
     for (int64_t i = 0; i < spans; ++i) {
-      const HeadSpan span{.kv = kv, .first = kv * shared + i, .count = shared / spans};
+      const HeadSpan span{.kv = kv, .first = kv * shared + i, .count = head.heads, .is_joined = is_joined};
       if (joins && !has_own_pairs && are_alike(out.groups.back(), head)) {
         out.groups.back().heads += head.heads, out.groups.back().kv_heads += head.kv_heads;
         out.members.back().push_back(span);
@@ -256,6 +288,7 @@ CompressedLayer compressed_layer(const TransformerConfig& base, const Compressio
       }
       joins = !has_own_pairs;
     }
+    if (is_joined) ++kv;
   }
   return out;
 }

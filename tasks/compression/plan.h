@@ -54,6 +54,9 @@ std::vector<std::string> vo_method_names();
 QkMethod qk_method_named(std::string_view name);
 VoMethod vo_method_named(std::string_view name);
 
+/// Whether these methods can give two key-value heads of a model one key and one value.
+bool can_join(QkMethod qk, VoMethod vo, const models::TransformerConfig& base);
+
 /// What of a calibration they read.
 CalibrationNeeds needs_of(QkMethod method);
 CalibrationNeeds needs_of(VoMethod method);
@@ -78,21 +81,26 @@ struct CompressionPlan {
   QkMethod qk = QkMethod::none;
   VoMethod vo = VoMethod::none;
   std::vector<std::vector<int64_t>> qk_ranks{}, vo_ranks{};
+  /// Key-value heads that share one key and one value with the next: the two are one head of twice the width, whose
+  /// ranks and formats stand at the first, 0 at the second. Empty: none.
+  std::vector<std::vector<bool>> joined{};
+  bool is_joined(size_t layer, size_t kv_head) const { return !joined.empty() && joined[layer][kv_head]; }
   /// In what the cache is to hold each head's keys and values; empty: the model names nothing.
   std::vector<std::vector<HeadCache>> cache{};
 };
 
-/// One part of one key-value head: its queries and keys, or its values.
+/// One part of one key-value head, or of that and the next as one: its queries and keys, or its values.
 struct HeadPlace {
   bool is_vo = false;
   int64_t layer = 0, kv_head = 0;
+  bool is_joined = false;
   /// Its entry of what is listed by layer and key-value head, and its rank in a plan.
   template <class List>
-  auto& of(List& list) const {
+  decltype(auto) of(List& list) const {
     return list.at(static_cast<size_t>(layer)).at(static_cast<size_t>(kv_head));
   }
   template <class Plan>
-  auto& rank_in(Plan& plan) const {
+  decltype(auto) rank_in(Plan& plan) const {
     return of(is_vo ? plan.vo_ranks : plan.qk_ranks);
   }
 };
@@ -118,9 +126,11 @@ void require_suited(QkMethod qk, const models::TransformerConfig& base);
 /// require_suited(), and ranks that the methods take, in the model's shape. Throws Error naming layer and head.
 void validate(const CompressionPlan& plan, const models::TransformerConfig& base);
 
-/// Query heads [first, first + count) of the original, which its key-value head `kv` serves.
+/// Query heads [first, first + count) of the original, which its key-value head `kv` serves, with is_joined that and
+/// the next.
 struct HeadSpan {
   int64_t kv = 0, first = 0, count = 1;
+  bool is_joined = false;
 };
 /// The groups of heads that a layer has after a plan, and which of the original's heads are in each; neighbours of one
 /// shape are one group.

@@ -55,10 +55,9 @@ int64_t trained_count(TrainedPart part, const models::TransformerConfig& c) {
   };
   models::for_each_layer(c, [&](const models::LayerConfig& layer, int64_t times) {
     for (const models::HeadGroup& g : layer.groups) {
-      const int64_t kv_heads = g.key_value_heads();
-      count +=
-          times * (matrix(g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
-                   matrix(kv_heads, g.qk_dim, g.k_rank, g.k_head_rank) + g.score_dim * g.qk_dim * (g.heads + kv_heads));
+      const int64_t keys = g.projected_keys();
+      count += times * (matrix(g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
+                        matrix(keys, g.qk_dim, g.k_rank, g.k_head_rank) + g.score_dim * g.qk_dim * (g.heads + keys));
     }
   });
   return count;

@@ -22,7 +22,7 @@ double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const N
   for (const HeadGroup& g : layer.groups) {
     const auto heads = static_cast<double>(g.heads), shared = static_cast<double>(g.key_value_heads());
     const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
-    elements += heads * (qk + v) + shared * (qk + v);  // Q and the output, K and V
+    elements += heads * (qk + v) + static_cast<double>(g.projected_keys()) * qk + shared * v;  // Q, output, K, V
     elements += (heads + shared) * static_cast<double>(g.score_dim);
     sums += heads;
   }

@@ -168,6 +168,7 @@ void write_compact_seeds(const fs::path& folder) {
     c.groups.clear(), c.ffn_width = 0;
     models::HeadGroup& group = c.unequal_layers[0].groups[0];
     group.q_head_rank = 2, group.k_rank = 1, group.score_dim = 2;
+    if (group.heads > group.key_value_heads()) group.joined_keys = group.heads / group.key_value_heads();
     c.logit_scale = 0.25;
     write(folder / (std::string(name) + "-edited"), models::compact_config_json(model, full));
   }

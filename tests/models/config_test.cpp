@@ -101,6 +101,12 @@ TEST_CASE("ranks, frequencies, scalings and unequal layers are checked by their 
         "model.groups[0].k_head_rank is 2; factors per head and of the whole matrix (2) exclude each other");
   CHECK(refusal([](auto& c) { c.groups[0].score_dim = 17; }) ==
         "model.groups[0].score_dim is 17; it must be 0 (no map) or at most qk_dim, which is 8");
+  CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 2, c.groups[0].joined_keys = 2, c.groups[0].score_dim = 17; }) ==
+        "model.groups[0].score_dim is 17; it must be 0 (no map) or at most joined_keys times qk_dim, which is 8");
+  CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 2, c.groups[0].joined_keys = 2; }) ==
+        "model.groups[0].joined_keys is 2; it must be 1, or with a score_dim divide the 2 query heads of a key");
+  CHECK(refusal([](auto& c) { c.groups[0].joined_keys = 2, c.groups[0].score_dim = 8; }) ==
+        "model.groups[0].joined_keys is 2; it must be 1, or with a score_dim divide the 1 query heads of a key");
   CHECK(refusal([](auto& c) { c.o_rank = 33; }) == "model.o_rank is 33" + rank + "32");
   CHECK(refusal([](auto& c) {
           c.groups[0].rope_frequencies = {1, 2, 3};

@@ -3,6 +3,7 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "engine/ops/concat/concat.h"
 #include "models/model_cache.h"
 #include "models/weights/sources.h"
 #include "tests/models/small_decoder.h"
@@ -105,6 +106,47 @@ TEST_CASE("factors per head and maps of scores are the plain model with their pr
                last = cached.decode(tokens().slice(1, 3, 4), state);
   CHECK(state.layer(0)[0].keys().shape() == Shape{2, 4, 2, 2});
   CHECK(distance(last, cached.forward(tokens()).value().slice(1, 3, 4)) < 1e-12);
+}
+
+TEST_CASE("joined keys are the heads that they are made of, side by side", "[layers]") {
+  TransformerConfig c = decoder();
+  c.positions = Positions::rope;
+  c.groups[0] = {.heads = 4, .qk_dim = 8, .v_dim = 6, .kv_heads = 1, .score_dim = 16, .joined_keys = 2};
+  engine::Rng rng(3);
+  const Transformer joined(c, rng, DType::f64);
+  CHECK(joined.parameter_count() == parameter_count(c));
+  CHECK(joined.describe().find("4 x (qk 8, v 6, 1 key-value, scores in 16, 2 keys joined)") != std::string::npos);
+  const double block =
+      (4 + 2) * 8 * 32 + 32 * 6 + (4 + 2) * 16 * 8 + 4 * 4 * (16 + 6) + 24 * 32 + 2 * 32 * 64;  // a token
+  CHECK(forward_flops(c, 2, 4) == 2 * 8 * (2 * block + 32 * 7));
+
+  // Keys side by side, and queries that look at the one of them or at the other: two keys with the same value.
+  TransformerConfig apart = c;
+  apart.groups[0] = {.heads = 4, .qk_dim = 8, .v_dim = 6, .kv_heads = 2};
+  NamedTensors weights, joined_weights;
+  for (const auto& [name, tensor] : joined.weights()) {
+    if (name.ends_with("_score")) {
+      const bool is_query = name.ends_with("q_score");
+      const Tensor map = Tensor::zeros({is_query ? 64 : 16, is_query ? 8 : 16}, DType::f64);
+      for (int64_t row = 0; row < map.dim(0); ++row) {
+        const int64_t column = is_query ? row % 16 - (row < 32 ? 0 : 8) : row;  // heads 0, 1: the first key
+        if (column >= 0 && column < map.dim(1)) map.mutable_data<double>()[row * map.dim(1) + column] = 1;
+      }
+      joined_weights.emplace_back(name, map);
+      continue;
+    }
+    joined_weights.emplace_back(name, tensor);
+    const bool is_value = name.find("v_proj") != std::string::npos;
+    weights.emplace_back(name, is_value ? engine::concat({tensor, tensor}, 0) : tensor);
+  }
+  NamedWeights of_apart(weights, {.dtype = DType::f64}), of_joined(joined_weights, {.dtype = DType::f64});
+  const Transformer two(apart, of_apart), one(c, of_joined);
+  CHECK(distance(two.forward(tokens()).value(), one.forward(tokens()).value()) < 1e-12);
+
+  ModelCache state(c);
+  const Tensor first = one.decode(tokens().slice(1, 0, 3), state), last = one.decode(tokens().slice(1, 3, 4), state);
+  CHECK(state.layer(0)[0].keys().shape() == Shape{2, 4, 1, 16});
+  CHECK(distance(last, one.forward(tokens()).value().slice(1, 3, 4)) < 1e-12);
 }
 
 TEST_CASE("equal layers written out are the short form", "[layers]") {

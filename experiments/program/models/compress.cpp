@@ -57,8 +57,8 @@ void add_compress_command(Command app) {
   cut.option("--kl X", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats");
   cut.option(
       "--budget B", a->budget,
-      "likewise, over width and cache types (f16, q8_0, q4_0) of each head: cache=S, a share of the cache's bytes "
-      "in f16; bytes=N a token; kl=X, the fewest bytes within X nats");
+      "likewise, over width and cache types (f16, q8_0, q4_0) of each head, and of neighbours that share a key and a "
+      "value: cache=S, a share of the cache's bytes in f16; bytes=N a token; kl=X, the fewest bytes within X nats");
   cut.option("--budget-tokens N", a->budget_tokens, "of --calibrate on which each head's losses are measured")
       .range(16, 1 << 20)
       .show_default();

@@ -70,15 +70,17 @@ std::vector<CurvePoint> measured_curve(const CompressArguments& arguments, const
 double ratio(const CurvePoint& point) { return std::exp(point.measured.against->nll_added); }
 double kl(const CurvePoint& point) { return point.measured.against->kl_mean; }
 
-/// "34 q8_0, 20 q4_0 of 64 directions": how many heads' keys or values are held in what way.
+/// "34 q8_0, 20 q4_0 of 64 directions": how many heads' keys or values, or those of two heads, are held in what way.
 std::string choices_text(const tasks::CompressionPlan& plan, bool are_values) {
   std::map<std::string, int64_t> counts;
   for (size_t layer = 0; layer < plan.cache.size(); ++layer)
     for (size_t head = 0; head < plan.cache[layer].size(); ++head) {
+      if (head > 0 && plan.is_joined(layer, head - 1)) continue;
       const tasks::HeadCache& cache = plan.cache[layer][head];
       const int64_t rank = (are_values ? plan.vo_ranks : plan.qk_ranks)[layer][head];
-      ++counts[fmt::format("{}{}", format_name(are_values ? cache.values : cache.keys),
-                           rank == 0 ? "" : fmt::format(" of {} directions", rank))];
+      ++counts[fmt::format("{}{}{}", format_name(are_values ? cache.values : cache.keys),
+                           rank == 0 ? "" : fmt::format(" of {} directions", rank),
+                           plan.is_joined(layer, head) ? " shared by two heads" : "")];
     }
   std::string text;
   for (const auto& [way, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, way);
@@ -181,7 +183,8 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const SpentBu
   }
   nlohmann::ordered_json out{
       {"asked", arguments.budget},        {"bytes_per_token", spent.bytes},   {"f16_bytes_per_token", spent.original},
-      {"expected_kl", spent.expected_kl}, {"measured_kl", spent.measured_kl}, {"cache", std::move(cache)}};
+      {"expected_kl", spent.expected_kl}, {"measured_kl", spent.measured_kl}, {"cache", std::move(cache)},
+      {"joined", spent.plan.joined}};
   if (spent.curve.empty()) return out;
   out["finding"] = sentence_of(spent.curve);
   for (const CurvePoint& point : spent.curve) {

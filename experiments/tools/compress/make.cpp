@@ -20,7 +20,8 @@ tasks::TokenBatch calibration_pieces(const CompressJob& job, int64_t context) {
 
 tasks::Calibration calibration_of(const CompressArguments& arguments, const CompressJob& job,
                                   const models::Transformer& base, const CompressProgress& progress) {
-  const tasks::CalibrationNeeds needs = tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo);
+  const tasks::CalibrationNeeds needs = job.limit ? tasks::cache_budget_needs(job.plan.qk, job.plan.vo, base.config())
+                                                  : tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo);
   if (!needs.any()) return {};
   return tasks::calibrate(base, calibration_pieces(job, arguments.context),
                           {.needs = needs, .layers = job.layers, .progress = [&](int64_t done, int64_t all) {

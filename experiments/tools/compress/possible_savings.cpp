@@ -52,10 +52,10 @@ PossibleSavings possible_savings(const models::TransformerConfig& config, uint64
   models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t times) {
     int64_t values = 0;
     for (const models::HeadGroup& g : layer.groups) {
-      const int64_t kv_heads = g.key_value_heads();
+      const int64_t kv_heads = g.key_value_heads(), keys = g.projected_keys();
       out.queries_keys += times * (maps(config.width, g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
-                                   maps(config.width, kv_heads, g.qk_dim, g.k_rank, g.k_head_rank) +
-                                   (g.heads + kv_heads) * g.score_dim * g.qk_dim);
+                                   maps(config.width, keys, g.qk_dim, g.k_rank, g.k_head_rank) +
+                                   (g.heads + keys) * g.score_dim * g.qk_dim);
       out.values_output += times * matrix(config.width, kv_heads * g.v_dim, g.v_rank);
       const auto cached = static_cast<double>(times * kv_heads);
       out.cache_f32 += cached * 4 * static_cast<double>(g.key_dim() + g.v_dim);

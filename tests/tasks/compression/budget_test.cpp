@@ -1,6 +1,7 @@
 #include "tasks/compression/budget.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "engine/rng.h"
@@ -83,6 +84,33 @@ TEST_CASE("random losses stay near the best split, and within the budget", "[bud
     // A greedy split loses at most one step of one item to the best.
     CHECK(total(items, choices, &BudgetItem::loss) <= least_loss(items, budget) + 1);
   }
+}
+
+TEST_CASE("neighbours are joined so that a row costs least", "[budget]") {
+  // The least of all ways to join items from `at` on.
+  const std::function<double(const std::vector<double>&, const std::vector<double>&, size_t)> least =
+      [&](const std::vector<double>& alone, const std::vector<double>& joined, size_t at) -> double {
+    if (at >= alone.size()) return 0;
+    const double single = alone[at] + least(alone, joined, at + 1);
+    return at < joined.size() ? std::min(single, joined[at] + least(alone, joined, at + 2)) : single;
+  };
+  engine::Rng rng(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto size = static_cast<size_t>(1 + trial % 8);
+    const std::vector<double> draws = engine::random_uniform({16}, 0, 1, rng.take("row", 16)).to_vector<double>();
+    const std::vector<double> alone(draws.begin(), draws.begin() + static_cast<int64_t>(size));
+    std::vector<double> joined;
+    for (size_t i = 1; i < size; ++i) joined.push_back(2 * draws[7 + i]);
+    const std::vector<bool> joins = cheapest_joins(alone, joined);
+    double cost = 0;
+    for (size_t i = 0; i < joins.size(); i += joins[i] ? 2 : 1) cost += joins[i] ? joined[i] : alone[i];
+    CHECK(cost == Approx(least(alone, joined, 0)));
+    for (size_t i = 1; i < joins.size(); ++i) CHECK(!(joins[i - 1] && joins[i]));
+  }
+  CHECK(cheapest_joins({1, 1}, {2}) == std::vector<bool>{false, false});
+  CHECK(cheapest_joins({1, 1}, {1.9}) == std::vector<bool>{true, false});
+  CHECK(cheapest_joins({1, 1}, {}) == std::vector<bool>{false, false});
+  CHECK(error_of([] { (void)cheapest_joins({1, 1}, {1, 1}); }) == "budget: 2 pairs of 2 neighbours");
 }
 
 TEST_CASE("budgets and items that do not fit are refused", "[budget]") {

@@ -91,6 +91,45 @@ TEST_CASE("a mix is within one choice of the best of all plans, and keeps its by
   }
 }
 
+TEST_CASE("neighbours share a key and a value where that loses less", "[cache budget]") {
+  models::TransformerConfig config = random_config();
+  config.groups = {{.heads = 6, .qk_dim = 32, .v_dim = 32, .kv_heads = 3}};
+  engine::Rng rng(5);
+  const models::Transformer model(config, rng);
+  constexpr QkMethod qk = QkMethod::whitened_rotated_grouped;
+  constexpr VoMethod vo = VoMethod::whitened;
+  models::NamedWeights weights{model.weights()};
+  const TokenBatch texts = texts_of(12, 0, 40, 23);
+  const Calibration calibration = calibrate(model, texts, {.needs = cache_budget_needs(qk, vo, config)});
+  const HeadDecompositions heads(config, weights, qk, vo, calibration);
+  const LayerProbe probe(model, texts_of(2, 12, 40, 23), 0.5);
+  const CacheBudget budget(heads, probe, qk, vo);
+  CHECK(budget.full() == 2 * 3 * 2 * 64);
+  // 8 of 64 directions in f16 would be 16 bytes, twice 4 of 32 likewise; the third head has 8.
+  CHECK(budget.least() == 2 * 2 * (16 + 8));
+  int64_t with_joined = 0;
+  for (const int64_t bytes : {768, 400, 300, 216, 180, 150, 120, 96}) {
+    INFO(bytes << " bytes");
+    const CompressionPlan plan = budget.mixed(bytes), alone = budget.mixed(bytes, false);
+    CHECK(budget.bytes(plan) <= bytes);
+    CHECK(budget.expected_kl(plan) <= budget.expected_kl(alone) * (1 + 1e-9) + 1e-12);
+    const models::ModelEdit edit = heads.edit(plan);
+    CHECK(models::cache_bytes(edit.config, models::named_cache_types()) == budget.bytes(plan));
+    CHECK(probe.kl(edit, 0) == budget.measured(plan).kl);
+    const MeasuredPlan bought = budget.spend(bytes);
+    CHECK(budget.bytes(bought.plan) <= bytes);
+    CHECK(bought.kl <= budget.measured(alone).kl);
+    for (size_t layer = 0; layer < 2; ++layer)
+      for (size_t head = 0; head < 3; ++head) with_joined += plan.is_joined(layer, head);
+  }
+  CHECK(with_joined > 0);
+  models::NamedWeights again{model.weights()};
+  const HeadDecompositions apart(config, again, qk, vo,
+                                 calibrate(model, texts, {.needs = {.after_turn = true, .outputs = true}}));
+  CHECK_THAT(error_of([&] { CacheBudget(apart, probe, qk, vo); }),
+             contains("the calibration did not look at neighbouring heads together"));
+}
+
 TEST_CASE("a budget buys no worse than the plain format that fits, and the same each time", "[cache budget]") {
   const Search search, again;
   const CacheBudget& budget = search.budget;

@@ -142,6 +142,55 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
   }
 }
 
+TEST_CASE("two key-value heads as one of twice the width are the original, and narrower lose least", "[compression]") {
+  for (const char* name : {"llama3.1", "llama3.1.gguf", "qwen2", "llama-biases"}) {
+    INFO(name);
+    const Checkpoint base(name);
+    const auto& [files, model, config] = base;
+    const models::HeadGroup head = models::first_layer(config).groups[0];
+    REQUIRE(head.key_value_heads() > 1);
+    constexpr QkMethod qk = QkMethod::whitened_rotated_grouped;
+    constexpr VoMethod vo = VoMethod::whitened;
+    const Calibration calibration =
+        calibrate(*model, some_texts(), {.needs = {.after_turn = true, .outputs = true, .joined = true}});
+    const HeadDecompositions heads(*files, qk, vo, calibration);
+    REQUIRE(heads.can_join());
+    CompressionPlan plan = empty_plan(config, qk, vo);
+    plan.joined.assign(plan.qk_ranks.size(), std::vector<bool>(plan.qk_ranks[0].size(), false));
+    const size_t first = plan.joined[1].size() - 2;  // heads before the two stay as they are
+    plan.joined[1][first] = true;
+    plan.qk_ranks[1][first] = 2 * head.qk_dim, plan.vo_ranks[1][first] = 2 * head.v_dim;
+    const Tensor before = logits_of(*model);
+    const double size = std::sqrt(square_of(before) / static_cast<double>(before.numel()));
+    const models::ModelEdit whole = heads.edit(plan);
+    CHECK(whole.config.unequal_layers.at(1).groups.back().joined_keys == 2);
+    CHECK(largest_difference(logits_of(*models::load(*model, whole)), before) < 2e-4 * size);
+    // A format of the cache has values carry what each adds to the output.
+    CompressionPlan held = plan;
+    for (const std::vector<int64_t>& layer : plan.qk_ranks) held.cache.emplace_back(layer.size());
+    CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(held))), before) < 2e-4 * size);
+
+    plan.qk_ranks[1][first] = head.qk_dim, plan.vo_ranks[1][first] = head.v_dim;
+    const models::ModelEdit half = heads.edit(plan);
+    const auto compressed = models::load(*model, half);
+    CHECK(largest_difference(logits_of(*compressed), before) > 0);
+    CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
+    CHECK(largest_difference(logits_of(*models::load(*files, half, {.keep = models::Keep::computed})),
+                             logits_of(*compressed)) == 0);
+    // Of all maps of a rank those that look at one head each are some.
+    const auto kv = static_cast<int64_t>(first);
+    const auto tail = [&](bool is_vo, bool is_joined, int64_t from, int64_t rank) {
+      return heads.tail({is_vo, 1, from, is_joined}, rank);
+    };
+    for (int64_t rank = 0; rank <= head.qk_dim; ++rank)
+      CHECK(tail(false, true, kv, 2 * rank) <=
+            (tail(false, false, kv, rank) + tail(false, false, kv + 1, rank)) * (1 + 1e-6));
+    for (int64_t rank = 1; rank <= 2 * head.v_dim; ++rank)
+      CHECK(tail(true, true, kv, rank) <= tail(true, true, kv, rank - 1));
+    CHECK(tail(true, true, kv, 2 * head.v_dim) < 1e-12 * tail(true, true, kv, 0));
+  }
+}
+
 TEST_CASE("what plain and product leave out is the error of the best approximation", "[compression]") {
   const Checkpoint base("llama3.1");  // 4 query heads, 2 key-value heads of 8
   const auto& [files, model, config] = base;
@@ -358,6 +407,22 @@ TEST_CASE("plans that do not fit are refused in words", "[compression]") {
   plan = uniform(QkMethod::plain, 2);
   plan.qk_ranks[0].push_back(1);
   CHECK_THROWS_WITH(refused(plan), contains("layer 0 has 2 key-value heads, ranks are given for 3"));
+  plan = uniform_plan(config, QkMethod::whitened_rotated_grouped, VoMethod::whitened, 8, 8, {0, 1});
+  plan.joined = {{true, false}, {false, false}};
+  CHECK_THROWS_WITH(refused(plan), contains("layer 0, key-value head 0: joined with one that is not there, or has a"));
+  plan.qk_ranks[0] = {17, 0}, plan.vo_ranks[0] = {16, 0};
+  CHECK_THROWS_WITH(refused(plan),
+                    contains("joined key-value heads 0 and 1: ranks 17 and 16; expected 1 to 16 and to 16"));
+  plan.qk_ranks[0] = {16, 0};
+  CHECK_NOTHROW(refused(plan));
+  plan.qk_ranks[0] = {8, 8}, plan.vo_ranks[0] = {8, 8};
+  plan.joined = {{false, false}, {false, true}};
+  CHECK_THROWS_WITH(refused(plan), contains("joined with one that is not there"));
+  plan.joined = {{true, false}};
+  CHECK_THROWS_WITH(refused(plan), contains("joined heads: not given for each key-value head of each layer"));
+  plan = uniform(QkMethod::plain, 2);
+  plan.joined = {{true, false}, {false, false}};
+  CHECK_THROWS_WITH(refused(plan), contains("qk plain and vo plain: heads of this model cannot be joined"));
   CHECK_THROWS_WITH(HeadDecompositions(*files, QkMethod::pca, VoMethod::none),
                     contains("activations that the calibration"));
   const HeadDecompositions heads(*files, QkMethod::plain, VoMethod::none, {}, {0});
