@@ -42,15 +42,15 @@ struct Saturates : ClaimKind {
     verdict.numbers = {{"share", share}, {"first_gain", first}, {"last_gain", last}};
     verdict.intervals = {ratio};
     verdict.measured = share;
-    verdict.summary = in_brackets(ratio, "");
-    verdict.found =
-        fmt::format("doubling {} gains {} between {} and {}, and {} between {} and {}: {} of the first gain", c.axis,
-                    rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x), exact(p[n - 1].x),
-                    verdict.summary);
+    // Where the first doubling gains nothing there is no saturation, whatever its quotient with the last gain.
+    verdict.summary = first > 0 ? in_brackets(ratio, "") : "no first gain";
+    verdict.found = fmt::format("doubling {} gains {} between {} and {}, and {} between {} and {}: {}", c.axis,
+                                rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x),
+                                exact(p[n - 1].x), verdict.summary + (first > 0 ? " of the first gain" : ""));
     verdict.claimed = fmt::format("at most {}", exact(c.claim.keys.fraction));
     verdict.brief = {fmt::format("gain to {} {}", c.label(p[1]), rounded(first)),
-                     fmt::format("gain to {} {}", c.label(p[n - 1]), rounded(last)), "share " + verdict.summary,
-                     "needs ≤ " + exact(c.claim.keys.fraction)};
+                     fmt::format("gain to {} {}", c.label(p[n - 1]), rounded(last)),
+                     (first > 0 ? "share " : "") + verdict.summary, "needs ≤ " + exact(c.claim.keys.fraction)};
     return "";
   }
 
