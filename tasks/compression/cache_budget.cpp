@@ -274,10 +274,7 @@ CacheBudget::Joined CacheBudget::joined_within(int64_t bytes) const {
 
 CompressionPlan CacheBudget::mixed(int64_t bytes, bool joins) const {
   require_cache_bytes(bytes, heads_.base(), nothing_.qk, nothing_.vo);
-  return mixed(bytes, joins ? joined_within(bytes) : nothing_.joined);
-}
-
-CompressionPlan CacheBudget::mixed(int64_t bytes, Joined joined) const {
+  const Joined joined = joins ? joined_within(bytes) : nothing_.joined;
   std::vector<BudgetItem> items;
   std::vector<const Place*> places;
   for (const Place& place : places_) {
@@ -299,10 +296,7 @@ CompressionPlan CacheBudget::mixed(int64_t bytes, Joined joined) const {
 
 MeasuredPlan CacheBudget::spend(int64_t allowed) const {
   MeasuredPlan mix = measured(mixed(allowed));
-  const bool has_joined = std::any_of(mix.plan.joined.begin(), mix.plan.joined.end(), [](const auto& layer) {
-    return std::find(layer.begin(), layer.end(), true) != layer.end();
-  });
-  if (has_joined && allowed >= least_of(heads_.base(), nothing_.qk, nothing_.vo, false))
+  if (mix.plan.joined != nothing_.joined && allowed >= least_of(heads_.base(), nothing_.qk, nothing_.vo, false))
     if (MeasuredPlan alone = measured(mixed(allowed, false)); alone.kl < mix.kl) mix = std::move(alone);
   for (const BlockFormat format : cache_formats) {  // the finest that fits
     std::optional<CompressionPlan> plan = plain(format);

@@ -93,7 +93,6 @@ class CacheBudget {
   /// The neighbours whose joining lowers Σ loss + price · bytes, and what all then takes.
   std::pair<Joined, int64_t> joined_at(double price) const;
   Joined joined_within(int64_t bytes) const;
-  CompressionPlan mixed(int64_t bytes, Joined joined) const;
   int64_t middle_rank(const Place& place) const;
   bool has_method(const Place& place) const;
   std::optional<CacheChoice> measured_choice(const Place& place, size_t kind) const;

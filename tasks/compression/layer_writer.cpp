@@ -239,9 +239,9 @@ void LayerWriter::write_output(const LayerMaps& maps, models::NamedTensors& out)
     if (rank == 0) continue;
     const HeadMap& map = (is_joined ? maps.joined_values : maps.values)[first].map;
     columns.back() = matmul(own, first_columns(map, rank).slice(0, half, half + dim).contiguous());  // (D, r)
-    const Tensor value_bias = rows_of_base("v_proj.bias", kv, dim),
-                 cached_bias = rows_of_base("v_proj.bias", static_cast<int64_t>(first), dim, is_joined ? 2 : 1);
-    if (!bias.defined() || !value_bias.defined()) continue;
+    const Tensor cached_bias = rows_of_base("v_proj.bias", static_cast<int64_t>(first), dim, is_joined ? 2 : 1);
+    if (!bias.defined() || !cached_bias.defined()) continue;
+    const Tensor value_bias = cached_bias.slice(0, half, half + dim).contiguous();  // (d)
     // Attention's weights sum to 1, so that a bias of the values adds the same to every position.
     const Tensor before = matmul(own, column(value_bias));                                            // (D, 1)
     const Tensor after = matmul(columns.back(), matmul(first_rows(map, rank), column(cached_bias)));  // (D, 1)

@@ -37,7 +37,7 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
     const models::HeadGroup& group = own.groups[g];
     if (head >= group.heads) continue;
     const models::HeadGroupLayer& heads = model.transformer().attention(layer).group(g);
-    const int64_t dim = group.qk_dim, key = head / (group.heads / group.key_value_heads());
+    const int64_t dim = group.qk_dim, key = head / (group.heads / group.projected_keys());
     HeadMaps maps;
     maps.has_biases = heads.q_proj().bias().defined() || heads.k_proj().bias().defined();
     maps.wq = rows_with_bias(heads.q_proj(), head * dim, (head + 1) * dim, maps.has_biases);
