@@ -214,17 +214,15 @@ ValueMaps HeadDecompositions::joined_values_of(int64_t layer, int64_t kv_head, c
 
 ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
   const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
-  const int64_t dim = group.v_dim, shared = group.heads / group.key_value_heads();
+  const int64_t shared = group.heads / group.key_value_heads();
   const ValueWeights weights = value_weights(layer, kv_head);
   if (!needs_of(vo_).any()) return value_maps(vo_, weights, {});
   const MomentsByHead& moments = calibration.layers[static_cast<size_t>(layer)].outputs;
   require(!moments.empty(), "compression: the calibration did not look at layer {}", layer);
-  const Tensor sum = Tensor::zeros({dim, dim}, DType::f64);  // (d, d)
-  for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h) {
-    const Tensor own = moments[static_cast<size_t>(h)].moment(false);  // (d, d)
-    for (int64_t i = 0; i < sum.numel(); ++i) sum.mutable_data<double>()[i] += own.data<double>()[i];
-  }
-  return value_maps(vo_, weights, calibration.shrunk(sum));
+  std::vector<Tensor> own;  // (d, d) of each query head
+  for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
+    own.push_back(moments[static_cast<size_t>(h)].moment(false));
+  return value_maps(vo_, weights, calibration.shrunk(sum_of(own)));
 }
 
 const LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
