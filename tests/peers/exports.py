@@ -5,12 +5,13 @@
         [--torch-python PYTHON] [--llama-python PYTHON]
 
 MODEL is what `headroom compress -o` wrote at full shape, or any other model: a Hugging Face folder or a GGUF file.
-`headroom convert` makes what the peers load of it: a GGUF file in f32, and a folder where there is none. The text's first --tokens tokens
-are scored in disjoint windows, every token of a window but its first, by headroom (--exact), by transformers on the
-folder and by llama.cpp on the file, in f32. The token ids are those of transformers' own tokenizer and of llama.cpp's,
-which must be the same. With another --cache-dtype headroom and llama.cpp hold keys and values so, transformers in f32
-still, and nothing is required: an error of rounding is compared, which neither owes the other to the last block. The
-peers may be in environments of their own. Comparison only: no test runs it.
+`headroom convert` makes what the peers load of it: a GGUF file in f32, and a folder where there is none. The text's
+first --tokens tokens are scored in disjoint windows, every token of a window but its first, which is <bos> where the
+tokenizer puts it before a text, by headroom (--exact), by transformers on the folder and by llama.cpp on the file, in
+f32. The token ids are those of transformers' own tokenizer and of llama.cpp's, which must be the same. With another
+--cache-dtype headroom and llama.cpp hold keys and values so, transformers in f32 still, and nothing is required: an
+error of rounding is compared, which neither owes the other to the last block. The peers may be in environments of
+their own. Comparison only: no test runs it.
 """
 
 import argparse
@@ -33,13 +34,17 @@ def torch_worker(folder, text_file, tokens, window, _cache):
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     text = open(text_file, encoding="utf-8", newline="").read()
-    ids = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt", add_special_tokens=False).input_ids[0, :tokens]
-    total = 0.0
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    begin = torch.tensor(tokenizer("").input_ids, dtype=torch.long)  # <bos>, or nothing
+    ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids[0, :tokens]
+    total, scored, step = 0.0, 0, window - len(begin)
     with torch.no_grad():
-        for chunk in ids[: len(ids) // window * window].view(-1, window):
+        for chunk in ids[: len(ids) // step * step].view(-1, step):
+            chunk = torch.cat([begin, chunk])
             logits = model(chunk[None]).logits[0, :-1].double()
             total += F.cross_entropy(logits, chunk[1:], reduction="sum").item()
-    return {"nll": total, "scored": len(ids) // window * (window - 1), "ids": ids.tolist()}
+            scored += len(chunk) - 1
+    return {"nll": total, "scored": scored, "ids": ids.tolist()}
 
 
 def llama_worker(file, text_file, tokens, window, cache):
@@ -50,17 +55,18 @@ def llama_worker(file, text_file, tokens, window, cache):
     llm = llama_cpp.Llama(file, n_ctx=window, n_batch=window, logits_all=True, type_k=held, type_v=held,
                           flash_attn=cache != "f32", verbose=False)
     text = open(text_file, "rb").read()
+    begin = llm.tokenize(b"", add_bos=True, special=False)  # <bos>, or nothing
     ids = llm.tokenize(text, add_bos=False, special=False)[:tokens]
-    total, scored = 0.0, 0
-    for begin in range(0, len(ids) // window * window, window):
-        chunk = ids[begin : begin + window]
+    total, scored, step = 0.0, 0, window - len(begin)
+    for at in range(0, len(ids) // step * step, step):
+        chunk = begin + ids[at : at + step]
         llm.reset()
         llm.eval(chunk)
-        logits = numpy.asarray(llm.scores[: window - 1], dtype=numpy.float64)
+        logits = numpy.asarray(llm.scores[: len(chunk) - 1], dtype=numpy.float64)
         top = logits.max(axis=1)
         log_sum = top + numpy.log(numpy.exp(logits - top[:, None]).sum(axis=1))
-        total += float((log_sum - logits[numpy.arange(window - 1), chunk[1:]]).sum())
-        scored += window - 1
+        total += float((log_sum - logits[numpy.arange(len(chunk) - 1), chunk[1:]]).sum())
+        scored += len(chunk) - 1
     return {"nll": total, "scored": scored, "ids": list(ids)}
 
 
