@@ -4,14 +4,12 @@
     python exports.py PROGRAM MODEL --text FILE [--tokens 4096] [--window 512] [--cache-dtype f32] [--work FOLDER]
         [--torch-python PYTHON] [--llama-python PYTHON]
 
-MODEL is what `headroom compress -o` wrote at full shape, or any other model: a Hugging Face folder or a GGUF file.
-`headroom convert` makes what the peers load of it: a GGUF file in f32, and a folder where there is none. The text's
-first --tokens tokens are scored in disjoint windows, every token of a window but its first, which is <bos> where the
-tokenizer puts it before a text, by headroom (--exact), by transformers on the folder and by llama.cpp on the file, in
-f32. The token ids are those of transformers' own tokenizer and of llama.cpp's, which must be the same. With another
---cache-dtype headroom and llama.cpp hold keys and values so, transformers in f32 still, and nothing is required: an
-error of rounding is compared, which neither owes the other to the last block. The peers may be in environments of
-their own. Comparison only: no test runs it.
+MODEL is what `headroom compress -o` wrote at full shape, or any other: a Hugging Face folder or a GGUF file. `headroom
+convert` makes what the peers load, a GGUF file in f32 and a folder. The text's first --tokens tokens are scored in
+disjoint windows, every token of a window but its first, which is <bos> where the tokenizer puts it before a text, by
+headroom (--exact), transformers and llama.cpp in f32. Token ids are those of transformers' tokenizer and of llama.cpp's,
+which must be the same. With another --cache-dtype headroom and llama.cpp hold keys and values so, and nothing is
+required. The peers may be in environments of their own. Comparison only: no test runs it.
 """
 
 import argparse
@@ -23,8 +21,7 @@ import sys
 import tempfile
 
 
-# What llama.cpp calls the types of a cache.
-LLAMA_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}
+LLAMA_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}  # what llama.cpp calls the types of a cache
 
 
 def torch_worker(folder, text_file, tokens, window, _cache):
@@ -37,14 +34,12 @@ def torch_worker(folder, text_file, tokens, window, _cache):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     begin = torch.tensor(tokenizer("").input_ids, dtype=torch.long)  # <bos>, or nothing
     ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids[0, :tokens]
-    total, scored, step = 0.0, 0, window - len(begin)
+    step = window - len(begin)
+    windows = [torch.cat([begin, chunk]) for chunk in ids[: len(ids) // step * step].view(-1, step)]
     with torch.no_grad():
-        for chunk in ids[: len(ids) // step * step].view(-1, step):
-            chunk = torch.cat([begin, chunk])
-            logits = model(chunk[None]).logits[0, :-1].double()
-            total += F.cross_entropy(logits, chunk[1:], reduction="sum").item()
-            scored += len(chunk) - 1
-    return {"nll": total, "scored": scored, "ids": ids.tolist()}
+        total = sum(F.cross_entropy(model(w[None]).logits[0, :-1].double(), w[1:], reduction="sum").item()
+                    for w in windows)
+    return {"nll": total, "scored": len(windows) * (window - 1), "ids": ids.tolist()}
 
 
 def llama_worker(file, text_file, tokens, window, cache):
@@ -57,7 +52,7 @@ def llama_worker(file, text_file, tokens, window, cache):
     text = open(text_file, "rb").read()
     begin = llm.tokenize(b"", add_bos=True, special=False)  # <bos>, or nothing
     ids = llm.tokenize(text, add_bos=False, special=False)[:tokens]
-    total, scored, step = 0.0, 0, window - len(begin)
+    total, step = 0.0, window - len(begin)
     for at in range(0, len(ids) // step * step, step):
         chunk = begin + ids[at : at + step]
         llm.reset()
@@ -66,8 +61,7 @@ def llama_worker(file, text_file, tokens, window, cache):
         top = logits.max(axis=1)
         log_sum = top + numpy.log(numpy.exp(logits - top[:, None]).sum(axis=1))
         total += float((log_sum - logits[numpy.arange(len(chunk) - 1), chunk[1:]]).sum())
-        scored += len(chunk) - 1
-    return {"nll": total, "scored": scored, "ids": list(ids)}
+    return {"nll": total, "scored": len(ids) // step * (window - 1), "ids": list(ids)}
 
 
 def by_peer(python, worker, *arguments):
