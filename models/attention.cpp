@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/ops/attention/cached_attention.h"
 #include "engine/ops/concat/concat.h"
+#include "engine/ops/operators.h"
 #include "models/positions.h"
 #include "models/weights/per_head.h"
 
@@ -29,6 +30,7 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
                                const Tensor& log_slopes, RopeCache& rope, const WeightScope& scope)
     : group_(group),
       causal_(config.causal),
+      interleaved_(config.rope_interleaved),
       scale_(config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(group.qk_dim)))),
       window_(window_of(config, layer)),
       q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q),
@@ -134,12 +136,16 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
     if (context.caches)
       return joined(
           Var(behind((*context.caches)[index], q.value(), k.value(), v.value(), slopes.value(), context.key_mask)));
-    const auto round = [](Var& rows, std::optional<engine::BlockFormat> format) {
-      if (!format) return;
-      const Tensor held = engine::unpack_rows(engine::pack_rows(engine::turned_rows(rows.value(), *format), *format));
-      rows = Var(engine::turned_rows(held, *format));
+    const auto round = [](Var& rows, engine::BlockFormat format, const Tensor& scales) {
+      const Tensor turned = engine::turned_rows(rows.value(), format, scales);  // (B, T, H_kv, d)
+      rows = Var(engine::turned_rows(engine::unpack_rows(engine::pack_rows(turned, format)), format));
     };
-    round(k, context.rounded_to.keys(group_)), round(v, context.rounded_to.values(group_));
+    if (const auto format = context.rounded_to.keys(group_)) {
+      const KeyScales scales = key_scales(format);
+      round(k, *format, scales.keys);
+      if (scales.queries.defined()) q = Var(q.value() * scales.queries);  // (B, T, H, d)
+    }
+    if (const auto format = context.rounded_to.values(group_)) round(v, *format, {});
     if (context.sequences)
       return joined(Var(by_sequence(q.value(), k.value(), v.value(), slopes.value(), context, index)));
     engine::AttentionOptions options{
@@ -153,11 +159,17 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
 
 Tensor HeadGroupLayer::behind(KeyValueCache& cache, const Tensor& q, const Tensor& k, const Tensor& v,
                               const Tensor& slopes, const Tensor& key_mask) const {
-  cache.append(k, v);
+  const KeyScales scales = key_scales(cache.key_format());
+  cache.append(k, v, scales.keys);
   engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = key_mask, .window = window_};
   // A cache that a window lets forget holds the last keys alone.
   if (key_mask.defined()) options.key_mask = key_mask.slice(1, key_mask.dim(1) - cache.length(), key_mask.dim(1));
-  return cache.attention(q, slopes, options);
+  return cache.attention(q, slopes, options, scales.queries);
+}
+
+KeyScales HeadGroupLayer::key_scales(std::optional<engine::BlockFormat> format) const {
+  const bool in_blocks = format && engine::traits_of(*format).elements > 1;
+  return in_blocks && q_norm_ && !q_score_.defined() ? even_key_scales(*q_norm_, *k_norm_, interleaved_) : KeyScales();
 }
 
 Tensor HeadGroupLayer::by_sequence(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,

@@ -4,6 +4,7 @@
 
 #include "engine/ops/attention/attention.h"
 #include "models/cache_types.h"
+#include "models/key_scales.h"
 #include "models/model_cache.h"
 #include "models/norm.h"
 #include "models/rope_cache.h"
@@ -91,6 +92,9 @@ class HeadGroupLayer : public Module {
   /// Appends k and v to what the cache holds, and attends to all of it: (B, T, H, d_v).
   Tensor behind(KeyValueCache& cache, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                 const Tensor& key_mask) const;
+  /// Those of a cache whose keys are in a format: none but in blocks, with q/k norms and without maps, which even the
+  /// two out themselves.
+  KeyScales key_scales(std::optional<engine::BlockFormat> format) const;
   /// Each sequence's queries over its own keys: (1, T, H, d_v).
   Tensor by_sequence(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                      const AttentionContext& context, size_t index) const;
@@ -98,7 +102,7 @@ class HeadGroupLayer : public Module {
   Tensor probabilities(const Var& q, const Var& k, const Var& slopes, const engine::AttentionOptions& options) const;
 
   HeadGroup group_;
-  bool causal_;
+  bool causal_, interleaved_;
   double scale_;    ///< of q·k
   int64_t window_;  ///< 0: none
   Projection q_proj_, k_proj_, v_proj_;

@@ -52,15 +52,16 @@ KeyValueCache KeyValueCache::copy() const {
   return out;
 }
 
-void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
-  const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format) {
-    return format ? engine::pack_rows(engine::turned_rows(x, *format), *format).bytes : x;
+void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in, const Tensor& key_scales) {
+  const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format, const Tensor& scales) {
+    return format ? engine::pack_rows(engine::turned_rows(x, *format, scales), *format).bytes : x;
   };
   if (k_in.rank() != 4 || v_in.rank() != 4 || k_in.dtype() != v_in.dtype() || k_in.device() != v_in.device() ||
       k_in.dim(0) != v_in.dim(0) || k_in.dim(1) != v_in.dim(1) || k_in.dim(2) != v_in.dim(2))
     fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k_in.str(),
          v_in.str());
-  const Tensor k = packed(k_in, key_format_), v = packed(v_in, value_format_);  // (B, T, H_kv, d), or bytes
+  const Tensor k = packed(k_in, key_format_, key_scales);  // (B, T, H_kv, d), or bytes
+  const Tensor v = packed(v_in, value_format_, {});        // (B, T, H_kv, d_v), or bytes
   if (!fits(keys_, k) || !fits(values_, v))
     fail("key-value cache: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
          values().str());
@@ -72,10 +73,12 @@ void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
   key_dim_ = k_in.dim(3), value_dim_ = v_in.dim(3);
 }
 
-Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const {
+Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options,
+                                const Tensor& query_scales) const {
   if (!is_packed()) return engine::attention(q, keys(), values(), slopes, options).y;
-  const Tensor y = engine::packed_attention(engine::turned_rows(q, *key_format_), {keys(), *key_format_, key_dim_},
-                                            {values(), *value_format_, value_dim_}, slopes, options);
+  const Tensor y = engine::packed_attention(engine::turned_rows(q, *key_format_, query_scales),
+                                            {keys(), *key_format_, key_dim_}, {values(), *value_format_, value_dim_},
+                                            slopes, options);
   return engine::turned_rows(y, *value_format_);
 }
 

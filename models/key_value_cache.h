@@ -27,8 +27,8 @@ class KeyValueCache {
   KeyValueCache copy() const;
 
   /// k (B, T, H_kv, d_qk), v (B, T, H_kv, d_v): T further tokens of every sequence; 0 is allowed. Throws Error naming
-  /// the shapes when they do not fit each other or what is there.
-  void append(const Tensor& k, const Tensor& v);
+  /// the shapes when they do not fit each other or what is there. `key_scales` (d_qk): see KeyScales.
+  void append(const Tensor& k, const Tensor& v, const Tensor& key_scales = {});
 
   /// Memory for `tokens` more, taken now. Throws Error before the first append(), and after drop_first().
   void make_room(int64_t tokens);
@@ -49,8 +49,11 @@ class KeyValueCache {
   Tensor values() const { return held(values_); }
   /// Whether rows are held in formats, not as the numbers that they are.
   bool is_packed() const { return key_format_.has_value(); }
-  /// engine::attention() over what is held: q (B, T, H, d_qk) → (B, T, H, d_v).
-  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const;
+  const std::optional<engine::BlockFormat>& key_format() const { return key_format_; }
+  /// engine::attention() over what is held: q (B, T, H, d_qk) → (B, T, H, d_v). `query_scales` (d_qk): one over
+  /// append()'s.
+  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options,
+                   const Tensor& query_scales = {}) const;
 
   /// Tokens that are held.
   int64_t length() const { return end_ - begin_; }

@@ -16,6 +16,8 @@ class NormLayer : public Module {
   /// {x + residual, its norm}: of (…, C) and (…, C).
   std::pair<Var, Var> forward(const Var& x, const Var& residual) const;
   std::string describe() const override;
+  /// (C); undefined without a norm.
+  const Var& weight() const { return weight_; }
 
  private:
   Norm kind_;

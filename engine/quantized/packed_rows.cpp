@@ -89,14 +89,21 @@ Tensor unpack_rows(const PackedRows& packed) {
   return out;
 }
 
-Tensor turned_rows(const Tensor& x, BlockFormat format) {
+Tensor turned_rows(const Tensor& x, BlockFormat format, const Tensor& scales) {
   if (traits_of(format).elements == 1) return x;
   const Tensor out = numbers_of(x).clone();  // (..., d)
   const int64_t dim = x.dim(-1), run = dim & -dim;
   packed_bytes(format, dim);  // rows that no blocks fill are refused here, too
+  require(!scales.defined() || scales.shape() == Shape{dim}, "turn rows: scales {} of rows {}", scales, x);
+  const float* scale = scales.defined() ? scales.data<float>() : nullptr;
   auto* to = out.mutable_data<float>();
   parallel_ranges(out.numel() / run, rows_at_once, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) turn(to + r * run, run);
+    for (int64_t r = begin; r < end; ++r) {
+      float* row = to + r * run;
+      if (scale)
+        for (int64_t i = 0; i < run; ++i) row[i] *= scale[r * run % dim + i];
+      turn(row, run);
+    }
   });
   return out;
 }

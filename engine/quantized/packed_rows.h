@@ -29,8 +29,8 @@ Tensor unpack_rows(const PackedRows& rows);
 /// x (..., d), real, on the CPU, as a cache packs it, in f32: for formats in blocks times Sylvester's Hadamard matrix
 /// over its root, in runs of the largest power of two that divides d; else x. It is its own inverse, and products of
 /// two turned rows are those of the rows, both up to rounding. Keys have a few channels far larger than all others:
-/// turned, each has a share of them, and a block's scale fits its numbers better (QuaRot, arXiv:2404.00456). Throws as
-/// pack_rows().
-Tensor turned_rows(const Tensor& x, BlockFormat format);
+/// turned, each has a share of them, and a block's scale fits its numbers better (QuaRot, arXiv:2404.00456). With
+/// `scales` f32 (d), x is multiplied by them first. Throws as pack_rows(), and where scales do not fit x.
+Tensor turned_rows(const Tensor& x, BlockFormat format, const Tensor& scales = {});
 
 }  // namespace headroom::engine

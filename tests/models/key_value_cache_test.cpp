@@ -1,11 +1,16 @@
 #include "models/key_value_cache.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "engine/ops/matmul/matmul.h"
+#include "engine/ops/operators.h"
 #include "engine/rng.h"
 #include "models/costs.h"
+#include "models/key_scales.h"
 #include "models/model_cache.h"
 #include "models/transformer.h"
+#include "models/weights/sources.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -151,9 +156,11 @@ TEST_CASE("a model that decodes with a cache in fewer bits sees the keys and val
   config.groups = {{.heads = 4, .qk_dim = 32, .v_dim = 64, .kv_heads = 2}};
   config.width = 32, config.layers = 2, config.vocab = config.output_dim = 11;
   config.positions = Positions::rope;
-  config.causal = true;
+  config.causal = config.qk_norm = true;
   engine::Rng rng(3);
-  const Transformer model(config, rng);
+  Transformer model(config, rng);
+  for (const Parameter& p : model.parameters())
+    if (p.name.find("k_norm") != std::string::npos) p.var.value().mutable_data<float>()[5] = 30;
   const Tensor ids = Tensor::from({1, 9}, std::vector<int64_t>{1, 5, 2, 7, 10, 3, 3, 0, 6});
   const autograd::NoGrad no_grad;
   const std::vector<double> exact = model.forward(ids).value().to_vector<double>();
@@ -174,6 +181,42 @@ TEST_CASE("a model that decodes with a cache in fewer bits sees the keys and val
   config.groups[0].qk_dim = 24;
   CHECK(error_of([&] { ModelCache(config, true, engine::BlockFormat::q8_0); }) ==
         "pack rows: rows of 24 are no whole blocks of 32 numbers of q8_0");
+}
+
+TEST_CASE("keys that are large where queries are small are evened before a cache rounds them", "[models]") {
+  const int64_t dim = 64;
+  const auto norm_of = [&](const Tensor& weight) {
+    NamedWeights source({{"norm.weight", weight}});
+    return NormLayer(Norm::rms_norm, dim, 1e-6, WeightScope(source, "norm"));
+  };
+  const Tensor large = Tensor::full({dim}, 1), small = Tensor::full({dim}, 1);
+  for (const int64_t i : {3, 9, 41}) large.mutable_data<float>()[i] = 16, small.mutable_data<float>()[i] = 0.25F;
+  for (const bool interleaved : {false, true}) {
+    INFO(interleaved);
+    const NormLayer q_norm = norm_of(small), k_norm = norm_of(large);
+    const auto [by_key, by_query] = even_key_scales(q_norm, k_norm, interleaved);
+    REQUIRE(by_key.shape() == Shape{dim});
+    const Tensor q = q_norm.forward(Var(random({40, dim}, 1))).value(),
+                 k = k_norm.forward(Var(random({40, dim}, 2))).value();
+    const auto scores = [](const Tensor& a, const Tensor& b) { return engine::matmul(a, b, false, true); };
+    const Tensor exact = scores(q, k);  // (40, 40)
+    const auto error = [&](const Tensor& got) {
+      double sum = 0;
+      for (int64_t i = 0; i < exact.numel(); ++i) sum += std::pow(got.data<float>()[i] - exact.data<float>()[i], 2);
+      return sum;
+    };
+    const auto rounded = [&](const Tensor& k_scales, const Tensor& q_scales) {
+      const auto format = engine::BlockFormat::q4_0;
+      return scores(engine::turned_rows(q, format, q_scales),
+                    engine::unpack_rows(engine::pack_rows(engine::turned_rows(k, format, k_scales), format)));
+    };
+    CHECK(error(scores(q * by_query, k * by_key)) < 1e-6 * error(rounded({}, {})));
+    CHECK(error(rounded(by_key, by_query)) < 0.5 * error(rounded({}, {})));
+    for (int64_t i = 0; i < dim; ++i)  // what turns together
+      CHECK(by_key.data<float>()[i] == by_key.data<float>()[interleaved ? i ^ 1 : (i + dim / 2) % dim]);
+  }
+  const auto [even, one_over] = even_key_scales(norm_of(Tensor::zeros({dim})), norm_of(Tensor::zeros({dim})), false);
+  CHECK(even.to_vector<float>() == std::vector<float>(dim, 1));
 }
 
 TEST_CASE("a model whose heads name the formats of their cache decodes with those", "[models]") {

@@ -8,6 +8,7 @@
 
 #include "engine/ops/attention/attention.h"
 #include "engine/ops/attention/packed_attention.h"
+#include "engine/ops/operators.h"
 #include "engine/quantized/quantize.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
@@ -78,8 +79,14 @@ TEST_CASE("packed rows: turned by a Hadamard matrix, which is its own inverse an
       CHECK(back.data<float>()[i] == Approx(x.data<float>()[i]).margin(1e-5));
     }
   }
-  const Tensor x = normal({4, 64}, 2);
-  CHECK(turned_rows(x, BlockFormat::f16).to_vector<float>() == x.to_vector<float>());
+  const Tensor x = normal({4, 64}, 2), scales = normal({64}, 3);
+  CHECK(turned_rows(x, BlockFormat::f16, scales).to_vector<float>() == x.to_vector<float>());
+  CHECK(turned_rows(x, BlockFormat::q8_0, scales).to_vector<float>() ==
+        turned_rows(x * scales, BlockFormat::q8_0).to_vector<float>());
+  const Tensor wide = normal({4, 96}, 2), wide_scales = normal({96}, 3);  // three runs of 32
+  CHECK(turned_rows(wide, BlockFormat::q8_0, wide_scales).to_vector<float>() ==
+        turned_rows(wide * wide_scales, BlockFormat::q8_0).to_vector<float>());
+  CHECK_THROWS_WITH(turned_rows(x, BlockFormat::q8_0, wide_scales), contains("turn rows: scales"));
   for (int64_t row = 0; row < 4; ++row) x.mutable_data<float>()[row * 64 + 5] = 40;
   const auto error = [&](const Tensor& rounded) {
     double sum = 0;
