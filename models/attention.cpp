@@ -159,12 +159,12 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
 
 Tensor HeadGroupLayer::behind(KeyValueCache& cache, const Tensor& q, const Tensor& k, const Tensor& v,
                               const Tensor& slopes, const Tensor& key_mask) const {
-  const KeyScales scales = key_scales(cache.key_format());
-  cache.append(k, v, scales.keys);
+  if (cache.offset() == 0) cache.scale(key_scales(cache.key_format()));
+  cache.append(k, v);
   engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = key_mask, .window = window_};
   // A cache that a window lets forget holds the last keys alone.
   if (key_mask.defined()) options.key_mask = key_mask.slice(1, key_mask.dim(1) - cache.length(), key_mask.dim(1));
-  return cache.attention(q, slopes, options, scales.queries);
+  return cache.attention(q, slopes, options);
 }
 
 KeyScales HeadGroupLayer::key_scales(std::optional<engine::BlockFormat> format) const {

@@ -31,6 +31,7 @@ KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
   key_dim_ = other.key_dim_, value_dim_ = other.value_dim_;
   keys_ = std::exchange(other.keys_, {});
   values_ = std::exchange(other.values_, {});
+  scales_ = std::exchange(other.scales_, {});
   begin_ = std::exchange(other.begin_, 0);
   end_ = std::exchange(other.end_, 0);
   dropped_ = std::exchange(other.dropped_, 0);
@@ -41,6 +42,7 @@ KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
 KeyValueCache KeyValueCache::copy() const {
   KeyValueCache out(key_format_, value_format_);
   out.key_dim_ = key_dim_, out.value_dim_ = value_dim_;
+  out.scales_ = scales_;
   out.end_ = length(), out.dropped_ = dropped_, out.wanted_ = wanted_;
   if (!keys_.defined()) return out;
   const auto copied = [&](const Tensor& memory) {
@@ -52,7 +54,7 @@ KeyValueCache KeyValueCache::copy() const {
   return out;
 }
 
-void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in, const Tensor& key_scales) {
+void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
   const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format, const Tensor& scales) {
     return format ? engine::pack_rows(engine::turned_rows(x, *format, scales), *format).bytes : x;
   };
@@ -60,8 +62,8 @@ void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in, const Tensor&
       k_in.dim(0) != v_in.dim(0) || k_in.dim(1) != v_in.dim(1) || k_in.dim(2) != v_in.dim(2))
     fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k_in.str(),
          v_in.str());
-  const Tensor k = packed(k_in, key_format_, key_scales);  // (B, T, H_kv, d), or bytes
-  const Tensor v = packed(v_in, value_format_, {});        // (B, T, H_kv, d_v), or bytes
+  const Tensor k = packed(k_in, key_format_, scales_.keys);  // (B, T, H_kv, d), or bytes
+  const Tensor v = packed(v_in, value_format_, {});          // (B, T, H_kv, d_v), or bytes
   if (!fits(keys_, k) || !fits(values_, v))
     fail("key-value cache: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
          values().str());
@@ -73,12 +75,16 @@ void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in, const Tensor&
   key_dim_ = k_in.dim(3), value_dim_ = v_in.dim(3);
 }
 
-Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options,
-                                const Tensor& query_scales) const {
+void KeyValueCache::scale(KeyScales scales) {
+  require(offset() == 0, "key-value cache: it is scaled after {} tokens", offset());
+  scales_ = std::move(scales);
+}
+
+Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const {
   if (!is_packed()) return engine::attention(q, keys(), values(), slopes, options).y;
-  const Tensor y = engine::packed_attention(engine::turned_rows(q, *key_format_, query_scales),
-                                            {keys(), *key_format_, key_dim_}, {values(), *value_format_, value_dim_},
-                                            slopes, options);
+  const Tensor y =
+      engine::packed_attention(engine::turned_rows(q, *key_format_, scales_.queries), {keys(), *key_format_, key_dim_},
+                               {values(), *value_format_, value_dim_}, slopes, options);
   return engine::turned_rows(y, *value_format_);
 }
 

@@ -3,7 +3,7 @@
 
 #include "engine/ops/attention/attention.h"
 #include "engine/quantized/packed_rows.h"
-#include "models/weights/module.h"
+#include "models/key_scales.h"
 
 namespace headroom::models {
 
@@ -27,8 +27,10 @@ class KeyValueCache {
   KeyValueCache copy() const;
 
   /// k (B, T, H_kv, d_qk), v (B, T, H_kv, d_v): T further tokens of every sequence; 0 is allowed. Throws Error naming
-  /// the shapes when they do not fit each other or what is there. `key_scales` (d_qk): see KeyScales.
-  void append(const Tensor& k, const Tensor& v, const Tensor& key_scales = {});
+  /// the shapes when they do not fit each other or what is there.
+  void append(const Tensor& k, const Tensor& v);
+  /// What keys in a format are multiplied by from now on, and queries that meet them. Throws Error unless it is empty.
+  void scale(KeyScales scales);
 
   /// Memory for `tokens` more, taken now. Throws Error before the first append(), and after drop_first().
   void make_room(int64_t tokens);
@@ -50,10 +52,8 @@ class KeyValueCache {
   /// Whether rows are held in formats, not as the numbers that they are.
   bool is_packed() const { return key_format_.has_value(); }
   const std::optional<engine::BlockFormat>& key_format() const { return key_format_; }
-  /// engine::attention() over what is held: q (B, T, H, d_qk) → (B, T, H, d_v). `query_scales` (d_qk): one over
-  /// append()'s.
-  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options,
-                   const Tensor& query_scales = {}) const;
+  /// engine::attention() over what is held: q (B, T, H, d_qk) → (B, T, H, d_v).
+  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const;
 
   /// Tokens that are held.
   int64_t length() const { return end_ - begin_; }
@@ -78,6 +78,7 @@ class KeyValueCache {
   void grow(int64_t tokens, const Tensor& k, const Tensor& v);
 
   std::optional<engine::BlockFormat> key_format_, value_format_;
+  KeyScales scales_;
   Tensor keys_, values_;  ///< (B, capacity, H_kv, d), or the bytes of d numbers
   int64_t key_dim_ = 0, value_dim_ = 0;
   int64_t begin_ = 0, end_ = 0;  ///< what is held, along the tokens

@@ -51,6 +51,7 @@ TEST_CASE("a state that was moved from is empty, and used as such without harm",
   CHECK_FALSE(full.keys().defined());
   full.append(random({1, 2, 1, 4}, 1), random({1, 2, 1, 4}, 2));
   CHECK(full.offset() == 2);
+  CHECK(error_of([&] { full.scale({}); }) == "key-value cache: it is scaled after 2 tokens");
   TransformerConfig config;
   config.groups = {{.heads = 1, .qk_dim = 4, .v_dim = 4}};
   config.width = 4, config.vocab = config.output_dim = 5;
