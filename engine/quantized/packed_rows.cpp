@@ -95,7 +95,8 @@ Tensor turned_rows(const Tensor& x, BlockFormat format, const Tensor& scales) {
   const int64_t dim = x.dim(-1), run = dim & -dim;
   packed_bytes(format, dim);  // rows that no blocks fill are refused here, too
   require(!scales.defined() || scales.shape() == Shape{dim}, "turn rows: scales {} of rows {}", scales, x);
-  const float* scale = scales.defined() ? scales.data<float>() : nullptr;
+  const Tensor by = scales.defined() ? numbers_of(scales) : Tensor();  // (d), in one piece
+  const float* scale = by.defined() ? by.data<float>() : nullptr;
   auto* to = out.mutable_data<float>();
   parallel_ranges(out.numel() / run, rows_at_once, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {

@@ -86,6 +86,8 @@ TEST_CASE("packed rows: turned by a Hadamard matrix, which is its own inverse an
   const Tensor wide = normal({4, 96}, 2), wide_scales = normal({96}, 3);  // three runs of 32
   CHECK(turned_rows(wide, BlockFormat::q8_0, wide_scales).to_vector<float>() ==
         turned_rows(wide * wide_scales, BlockFormat::q8_0).to_vector<float>());
+  CHECK(turned_rows(x, BlockFormat::q8_0, Tensor::full({1}, 3).expand({64})).to_vector<float>() ==
+        turned_rows(x * 3, BlockFormat::q8_0).to_vector<float>());  // scales that lie in one number
   CHECK_THROWS_WITH(turned_rows(x, BlockFormat::q8_0, wide_scales), contains("turn rows: scales"));
   for (int64_t row = 0; row < 4; ++row) x.mutable_data<float>()[row * 64 + 5] = 40;
   const auto error = [&](const Tensor& rounded) {
