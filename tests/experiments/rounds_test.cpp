@@ -227,6 +227,22 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   CHECK(clear.round == 1);
 }
 
+TEST_CASE("a series with a list of seeds keeps to it, and shares the level of those that grow") {
+  const std::string claim = "kind = \"less_than\"\nat = 2\nthan = { at = 1 }\n";
+  const Study study = study_of(heads + "seed = { from = 101, until = \"decided\", at_most = 6 }\n",
+                               "[[series]]\nname = \"grows\"\n[[series]]\nname = \"listed\"\nsweep.seed = [7, 200]\n"
+                               "[[claim]]\nseries = \"grows\"\n" +
+                                   claim + "[[claim]]\nseries = \"listed\"\n" + claim);
+  const Rounds rounds = finish(study, [](const PlannedTrial& trial) {
+    return 1 + 0.3 * static_cast<double>((trial.seed + (trial.x == 2 ? 1 : 0)) % 2);
+  });
+  CHECK(seeds(rounds.study, 1, "grows").size() == 6);
+  CHECK(seeds(rounds.study, 1, "listed") == std::set<int64_t>{7, 200});
+  CHECK(rounds.notes ==
+        std::vector<std::string>{"round 2: 6 more trials: seeds up to 106 of grows for claims that are undecided"});
+  CHECK(rounds.level == shares_of_looks({3, 6})[1]);
+}
+
 TEST_CASE("a claim that compares two series gets seeds for both") {
   const Study study = study_of(heads +
                                    "\"model.positions\" = [\"none\", \"alibi\", \"rope\"]\n"

@@ -155,15 +155,15 @@ bool add_seeds(Rounds& rounds, const StudyResults& results, const std::set<std::
   std::map<SeriesAndX, std::map<std::string, double>> chosen;
   for (const std::string& name : series)
     for (const Point& point : curve(results, name).points) chosen[{name, point.x}] = point.choice;
+  std::set<std::string> names;  // of the series that have further seeds: others have a list of theirs
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
     const auto choice = chosen.find({trial.series, trial.x});
-    return choice != chosen.end() && trial.choice == choice->second && !is_of_first_seeds(study, trial) &&
-           seeds_before(study, trial) < seeds;
+    const bool is_added = choice != chosen.end() && trial.choice == choice->second &&
+                          !is_of_first_seeds(study, trial) && seeds_before(study, trial) < seeds;
+    if (is_added && !trial.series.empty()) names.insert(trial.series);
+    return is_added;
   });
   if (count == 0) return false;
-  std::vector<std::string> names;
-  for (const std::string& name : series)
-    if (!name.empty()) names.push_back(name);
   rounds.notes.push_back(fmt::format("round {}: {} more trials: seeds up to {} {}for claims that are undecided",
                                      ++rounds.round, count, study.seed_rule->from + seeds - 1,
                                      names.empty() ? "" : fmt::format("of {} ", fmt::join(names, ", "))));

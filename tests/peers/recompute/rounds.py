@@ -12,10 +12,13 @@ class Rounds:
     """The looks at a study's trials, and what is trained between them."""
 
     def __init__(self, tables, trials):
-        rule = tables.get("sweep", {}).get("seed")
-        self.grows = isinstance(rule, dict) and rule.get("until") == "decided"
+        seeds_of = lambda table, default: table.get("sweep", {}).get("seed", default)
+        shared = seeds_of(tables, None)
+        own = {s.get("name", ""): seeds_of(s, shared) for s in tables.get("series", [])}
+        self.growing = {t.series for t in trials if isinstance(own.get(t.series, shared), dict)}
         self.trials, self.problems = trials, []
-        if self.grows:
+        if self.growing:
+            rule = next(r for r in (shared, *own.values()) if isinstance(r, dict))  # a study has one
             self.first_seed, most, n = rule["from"], rule.get("at_most", 24), rule.get("first", 3)
             self.looks = []
             while n < most:
@@ -24,18 +27,19 @@ class Rounds:
             self.looks.append(most)
 
     def replay(self, judge):
-        """The verdicts of the last look, by judge(trials, share of the significance). A look has three seeds of every
-        series, and as many as it asks for of those whose claims were undecided at the look before."""
-        if not self.grows:
+        """The verdicts of the last look, by judge(trials, share of the significance). A look has the first seeds of
+        every series that grows, as many as it asks for of those whose claims were undecided at the look before, and all
+        seeds of a series that has a list of them. It spends its share of every claim, of whichever series."""
+        if not self.growing:
             return judge(self.trials, 1.0)
-        seeds = {t.series: self.looks[0] for t in self.trials}
+        seeds = {series: self.looks[0] for series in self.growing}
         before = 0.0
         for look, n in enumerate(self.looks):
-            used = [t for t in self.trials if t.seed < self.first_seed + seeds[t.series]]
+            used = [t for t in self.trials if t.seed < self.first_seed + seeds.get(t.series, math.inf)]
             share = spent(n / self.looks[-1]) - before
             before += share
             verdicts = judge(used, share)
-            undecided = {s for v in verdicts if v.status == "undecided" and not v.open for s in v.series}
+            undecided = {s for v in verdicts if v.status == "undecided" and not v.open for s in v.series} & self.growing
             if not undecided or look + 1 == len(self.looks):
                 break
             seeds.update({s: self.looks[look + 1] for s in undecided})
