@@ -1,5 +1,7 @@
 #include "models/block.h"
 
+#include <fmt/ranges.h>
+
 #include "autograd/ops.h"
 #include "engine/error.h"
 
@@ -7,18 +9,19 @@ namespace headroom::models {
 
 Block::Block(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
              const WeightScope& scope)
-    : pre_norm_(config.norm_place != NormPlace::post),
-      attention_norm_(config.norm, config.width, config.norm_eps, scope.at("attention_norm")),
-      attention_(config, layer, index, rope, scope.at("attention")) {
-  const auto norm = [&](const char* name) {
+    : place_(config.norm_place) {
+  const auto norm = [&](const std::string& name) {
     auto made = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at(name));
     add_child(name, *made);
     return made;
   };
   const bool is_both = config.norm_place == NormPlace::both;
-  add_child("attention_norm", attention_norm_);
-  add_child("attention", attention_);
-  if (is_both) attention_out_norm_ = norm("attention_out_norm");
+  if (!layer.groups.empty()) {
+    attention_norm_ = norm("attention_norm");
+    attention_ = std::make_unique<Attention>(config, layer, index, rope, scope.at("attention"));
+    add_child("attention", *attention_);
+    if (is_both) attention_out_norm_ = norm("attention_out_norm");
+  }
   if (layer.ffn_width == 0) return;
   ffn_norm_ = norm("ffn_norm");
   ffn_ = std::make_unique<FeedForward>(config, layer.ffn_width, scope.at("ffn"));
@@ -34,21 +37,30 @@ Var Block::forward(const Var& x, const BlockContext& context) const {
   const auto fed = [&](const Var& in) {
     return dropped(normed_by(ffn_out_norm_, ffn_->forward(in)), context.ffn_branch);  // (B, T, D)
   };
-  const Var attended = attention_.forward(pre_norm_ ? attention_norm_.forward(x) : x, context.attention);
+  const bool pre_norm = place_ != NormPlace::post;
+  if (!attention_) {
+    if (!ffn_) return x;
+    return pre_norm ? x + fed(ffn_norm_->forward(x)) : ffn_norm_->forward(x, fed(x)).second;
+  }
+  const Var attended = attention_->forward(pre_norm ? attention_norm_->forward(x) : x, context.attention);
   const Var y = dropped(normed_by(attention_out_norm_, attended), context.attention_branch);  // (B, T, D)
-  if (pre_norm_) {
+  if (pre_norm) {
     if (!ffn_) return x + y;
     const auto [h, normed] = ffn_norm_->forward(x, y);
     return h + fed(normed);
   }
-  const Var h = attention_norm_.forward(x, y).second;
+  const Var h = attention_norm_->forward(x, y).second;
   return ffn_ ? ffn_norm_->forward(h, fed(h)).second : h;
 }
 
 std::string Block::describe() const {
-  const char* place = attention_out_norm_ ? "pre- and post" : pre_norm_ ? "pre" : "post";
-  return fmt::format("block: {}{}, {}-norm {}", attention_.describe(), ffn_ ? ", " + ffn_->describe() : "", place,
-                     attention_norm_.describe());
+  std::vector<std::string> parts;
+  if (attention_) parts.push_back(attention_->describe());
+  if (ffn_) parts.push_back(ffn_->describe());
+  if (parts.empty()) return "block: nothing";
+  const char* place = place_ == NormPlace::both ? "pre- and post" : place_ == NormPlace::pre ? "pre" : "post";
+  return fmt::format("block: {}, {}-norm {}", fmt::join(parts, ", "), place,
+                     (attention_ ? attention_norm_ : ffn_norm_)->describe());
 }
 
 }  // namespace headroom::models

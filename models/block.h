@@ -13,7 +13,8 @@ struct BlockContext {
 };
 
 /// One layer. Pre-norm: x += attention(norm(x)); x += ffn(norm(x)). Post-norm: x = norm(x + attention(x)), and so on.
-/// Both: x += norm(attention(norm(x))), and so on, with a norm of its own each.
+/// Both: x += norm(attention(norm(x))), and so on, with a norm of its own each. A branch that the layer lacks adds
+/// nothing, and has no norm.
 class Block : public Module {
  public:
   /// The layer of that index.
@@ -23,15 +24,15 @@ class Block : public Module {
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const BlockContext& context) const;
   std::string describe() const override;
-  const Attention& attention() const { return attention_; }
+  /// Null in a layer without heads.
+  const Attention* attention() const { return attention_.get(); }
 
  private:
-  bool pre_norm_;
-  NormLayer attention_norm_;
+  NormPlace place_;
+  std::unique_ptr<NormLayer> attention_norm_, ffn_norm_;          ///< with attention_, with ffn_
   std::unique_ptr<NormLayer> attention_out_norm_, ffn_out_norm_;  ///< of NormPlace::both
-  Attention attention_;
-  std::unique_ptr<NormLayer> ffn_norm_;  ///< with ffn_
-  std::unique_ptr<FeedForward> ffn_;     ///< absent when the layer's ffn_width is 0
+  std::unique_ptr<Attention> attention_;                          ///< absent when the layer has no heads
+  std::unique_ptr<FeedForward> ffn_;                              ///< absent when the layer's ffn_width is 0
 };
 
 }  // namespace headroom::models

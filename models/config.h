@@ -39,9 +39,9 @@ struct HeadGroup {
 
 /// One layer: its heads and the widths that may differ from layer to layer.
 struct LayerConfig {
-  std::vector<HeadGroup> groups;
-  int64_t ffn_width = 0;  ///< 0: no feed-forward network; a gated one has three matrices of this width
-  int64_t o_rank = 0;     ///< > 0: the output projection is two factors (D, rank) and (rank, values)
+  std::vector<HeadGroup> groups;  ///< none: a layer without attention, and without its norm
+  int64_t ffn_width = 0;          ///< 0: no feed-forward network; a gated one has three matrices of this width
+  int64_t o_rank = 0;             ///< > 0: the output projection is two factors (D, rank) and (rank, values)
   bool operator==(const LayerConfig&) const = default;
 };
 

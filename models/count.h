@@ -22,7 +22,7 @@ N count_parameters(const TransformerConfig& c) {
   N total = 0;
   for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {
     const N norms = c.norm_place == NormPlace::both ? 2 * norm : norm;  // of one branch
-    N block = norms, values = 0;
+    N block = 0, values = 0;
     for (const HeadGroup& g : layer.groups) {
       const N heads = N(g.heads), kv_heads = N(g.key_value_heads());
       block += heads_of(heads, N(g.qk_dim), bias.q, g.q_rank, g.q_head_rank) +
@@ -33,7 +33,7 @@ N count_parameters(const TransformerConfig& c) {
       if (c.qk_norm) block += 2 * N(g.qk_dim);
       values += heads * N(g.v_dim);
     }
-    block += linear(values, width, bias.o, layer.o_rank);
+    if (!layer.groups.empty()) block += norms + linear(values, width, bias.o, layer.o_rank);
     const N ffn = N(layer.ffn_width);
     if (layer.ffn_width > 0)
       block +=

@@ -38,8 +38,9 @@ std::vector<KeyValueCache>& ModelCache::layer(size_t i) {
 }
 
 const KeyValueCache& ModelCache::first() const {
-  require(!layers_.empty(), "model cache: it has no layers; was it moved from?");
-  return layers_.front().front();
+  for (const std::vector<KeyValueCache>& layer : layers_)
+    if (!layer.empty()) return layer.front();
+  fail("model cache: it has no layers; was it moved from?");
 }
 
 void ModelCache::reserve(int64_t tokens) {
@@ -63,7 +64,8 @@ void ModelCache::drop_first(int64_t tokens) {
 }
 int64_t ModelCache::length() const {
   int64_t most = first().length();
-  for (const std::vector<KeyValueCache>& layer : layers_) most = std::max(most, layer.front().length());
+  for (const std::vector<KeyValueCache>& layer : layers_)
+    if (!layer.empty()) most = std::max(most, layer.front().length());
   return most;
 }
 

@@ -165,7 +165,9 @@ Var Transformer::layer(size_t index, const Var& h, const ForwardContext& context
 
 const Attention& Transformer::attention(size_t layer) const {
   require(layer < blocks_.size(), "transformer: layer {} of {}", layer, blocks_.size());
-  return blocks_[layer]->attention();
+  const Attention* attention = blocks_[layer]->attention();
+  require(attention != nullptr, "transformer: layer {} has no attention", layer);
+  return *attention;
 }
 
 Var Transformer::readout(const Var& h_in) const { return outputs(final_norm_ ? final_norm_->forward(h_in) : h_in); }

@@ -88,7 +88,6 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
 
 void validate_layer(const LayerConfig& layer, const std::string& path, const TransformerConfig& c) {
   require_at_least(path + "ffn_width", layer.ffn_width, 0);
-  check(!layer.groups.empty(), path + "groups", "is empty; it must hold at least one group of heads");
   double values = 0;
   for (size_t i = 0; i < layer.groups.size(); ++i) {
     validate_group(layer.groups[i], path, i, c);
@@ -100,12 +99,18 @@ void validate_layer(const LayerConfig& layer, const std::string& path, const Tra
 }
 
 void validate_layers(const TransformerConfig& c) {
-  if (c.unequal_layers.empty()) return validate_layer({c.groups, c.ffn_width, c.o_rank}, "", c);
+  if (c.unequal_layers.empty()) {
+    check(!c.groups.empty(), "groups", "is empty; it must hold at least one group of heads");
+    return validate_layer({c.groups, c.ffn_width, c.o_rank}, "", c);
+  }
   check(static_cast<int64_t>(c.unequal_layers.size()) == c.layers, "unequal_layers",
         "holds {} layers; model.layers is {}", c.unequal_layers.size(), c.layers);
   require(c.groups.empty() && c.ffn_width == 0 && c.o_rank == 0,
           "model.groups, model.ffn_width and model.o_rank are of every layer; with model.unequal_layers they must be "
           "left out");
+  check(std::any_of(c.unequal_layers.begin(), c.unequal_layers.end(),
+                    [](const LayerConfig& l) { return !l.groups.empty(); }),
+        "unequal_layers", "holds no group of heads; at least one layer must have one");
   for (size_t i = 0; i < c.unequal_layers.size(); ++i)
     validate_layer(c.unequal_layers[i], fmt::format("unequal_layers[{}].", i), c);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "engine/error.h"
@@ -19,6 +20,13 @@ struct MeasuredHeads {
   std::shared_ptr<const HeadDecompositions> decompositions;
   std::shared_ptr<const LayerProbe> probe;
   std::shared_ptr<const HeadBudget> budget;
+};
+
+/// The pieces of some layers, in the order in which they go.
+struct MeasuredPieces {
+  std::unique_ptr<const HeadRemoval> removal;
+  std::unique_ptr<const LayerProbe> probe;
+  std::unique_ptr<RemovalOrder> order;
 };
 
 /// What a refinement trains towards; none of those that train nothing, or weights.
@@ -69,7 +77,8 @@ void validate(const LowRankConfig& config) {
   require(config.tokens >= config.context, "tokens: expected at least the context of {}, got {}", config.context,
           config.tokens);
   require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
-  require(config.qk != QkMethod::none || config.vo != VoMethod::none, "qk: expected a method, or vo one");
+  const bool has_method = config.qk != QkMethod::none || config.vo != VoMethod::none;
+  require(has_method != config.removed.has_value(), "qk: expected a method, or vo one, or pieces that are removed");
   const TokenRange& own = config.calibration;
   require(own.begin >= 0 && own.begin < own.end, "calibration: tokens {}:{}", own.begin, own.end);
   require(config.calibration_text.text != config.text.text || own.begin >= config.tokens,
@@ -94,8 +103,8 @@ LowRankStudy::LowRankStudy(const LowRankConfig& config, const DataRoots& roots)
 
 void LowRankStudy::check() const {
   const models::TransformerConfig& config = model().description().config;
-  const models::HeadGroup head = models::first_layer(config).groups.at(0);
   require_suited(config_.qk, config);
+  const models::HeadGroup head = models::first_layer(config).groups.at(0);
   const auto possible = [&](const char* part, const std::vector<int64_t>& ranks) {
     if (ranks.empty()) return;
     require(std::binary_search(ranks.begin(), ranks.end(), config_.rank),
@@ -103,7 +112,12 @@ void LowRankStudy::check() const {
   };
   possible("qk", possible_ranks(config_.qk, config, head.qk_dim));
   possible("vo", possible_ranks(config_.vo, head.v_dim));
-  if (config_.layers != every_layer) layers_named(config_.layers, config.layers, 0);
+  require(!config_.removed || config_.rank <= head.qk_dim, "{}: heads of width {} kept in the mean: they are {} wide",
+          config_.model.model, config_.rank, head.qk_dim);
+  if (config_.layers != every_layer) {
+    const std::set<int64_t> layers = layers_named(config_.layers, config.layers, 0);
+    if (config_.removed) pieces_of(*config_.removed, config, layers);
+  }
   const int64_t longest = model().description().context;
   require(config_.context <= longest, "context: {} is longer than that of {}, which is {}", config_.context,
           config_.model.model, longest);
@@ -176,6 +190,35 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::D
   return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), equal));
 }
 
+models::ModelEdit LowRankStudy::without_pieces(const std::set<int64_t>& layers, uint64_t seed,
+                                               engine::Device device) const {
+  StudiedModel& own = model();
+  const models::TransformerConfig& config = own.description().config;
+  const std::string key =
+      fmt::format("measured {} of {} by {} {}:{} {}", name_of(*config_.removed), fmt::join(layers, ","),
+                  config_.calibration_text.text, config_.calibration.begin, config_.calibration.end, device.str());
+  const bool is_measured = config_.spread == RankSpread::measured;
+  const auto pieces = own.once<MeasuredPieces>(is_measured ? key : "pieces of " + key, [&] {
+    MeasuredPieces out;
+    out.removal = std::make_unique<const HeadRemoval>(config, *own.weights(), *config_.removed, layers);
+    if (!is_measured) return out;
+    out.probe =
+        std::make_unique<const LayerProbe>(own.unpacked(device), probed_texts(calibration_pieces(), config_.context));
+    out.order = std::make_unique<RemovalOrder>(*out.removal, *out.probe);
+    return out;
+  });
+  const auto all = static_cast<double>(pieces->removal->pieces().size());
+  const double share =
+      static_cast<double>(config_.rank) / static_cast<double>(models::first_layer(config).groups.at(0).qk_dim);
+  const auto count = static_cast<int64_t>(all - std::max(1.0, std::round(all * share)));
+  return pieces->removal->edit(is_measured ? pieces->order->first(count) : drawn(*pieces->removal, count, seed));
+}
+
+models::ModelEdit LowRankStudy::smaller(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const {
+  if (config_.removed) return without_pieces(layers, seed, device);
+  return decompositions(device)->edit(plan_of(layers, device));
+}
+
 models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how,
                                         Metrics& metrics) const {
   const models::TransformerConfig& config = model().description().config;
@@ -209,8 +252,7 @@ models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, c
 
 Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const {
   Metrics metrics;
-  const models::ModelEdit edit =
-      refined(decompositions(how.device)->edit(plan_of(layers, how.device)), seed, how, metrics);
+  const models::ModelEdit edit = refined(smaller(layers, seed, how.device), seed, how, metrics);
   add_costs(metrics, model().description().config, edit.config, config_.context);
   const auto whole = base(how.device);
   const Perplexity own = whole->measure(*model().edited(edit, how.device), *layers.begin());
@@ -258,6 +300,10 @@ std::map<std::string, std::string> LowRankStudy::data_hashes() const {
 
 std::string LowRankStudy::describe() const {
   const std::string layers = config_.layers == every_layer ? "each layer alone" : "layers " + config_.layers;
+  if (config_.removed)
+    return fmt::format("{}{} without {} in {}, of which {} numbers a head stay in the mean", config_.model.model,
+                       config_.model.is_random ? " with random weights" : "", name_of(*config_.removed), layers,
+                       config_.rank);
   return fmt::format("{}{} with heads of rank {}{} in {}: qk {}, vo {}", config_.model.model,
                      config_.model.is_random ? " with random weights" : "", config_.rank,
                      config_.spread == RankSpread::measured ? " in the mean" : "", layers, name_of(config_.qk),

@@ -1,10 +1,12 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "tasks/compression/head_budget.h"
+#include "tasks/compression/head_removal.h"
 #include "tasks/compression/perplexity_base.h"
 #include "tasks/compression/refine.h"
 #include "tasks/compression/weight_refinement.h"
@@ -22,10 +24,10 @@ struct TokenRange {
 /// towards what the model does (see RefineTarget).
 enum class Refinement { none, weights, attention, hidden, logits };
 
-/// Which rank each head gets.
+/// Which rank each head gets, or which pieces go.
 enum class RankSpread {
-  equal,     ///< all the same
-  measured,  ///< ranks that cost as much in sum, spent where they lose least (see HeadBudget)
+  equal,     ///< all the same; pieces drawn by the seed
+  measured,  ///< ranks that cost as much in sum, spent where they lose least (see HeadBudget, RemovalOrder)
 };
 
 /// What a trained model loses when its heads are made smaller.
@@ -40,6 +42,8 @@ struct LowRankConfig {
   TokenRange calibration{200000, 208192};
   QkMethod qk = QkMethod::plain;
   VoMethod vo = VoMethod::none;
+  /// In place of qk and vo: whole pieces are taken out, so many that rank / width of them stay.
+  std::optional<RemovedPart> removed{};
   int64_t rank = 16;  ///< of every key-value head of the layers, or in the mean of what it costs
   RankSpread spread = RankSpread::equal;
   std::string layers = "all";  ///< layers_named(), "random" ones drawn by the seed; "each": every layer alone, in turn
@@ -78,6 +82,9 @@ class LowRankStudy : public Measurement {
   /// The calibration's text in pieces of the context.
   TokenBatch calibration_pieces() const;
   CompressionPlan plan_of(const std::set<int64_t>& layers, engine::Device device) const;
+  /// The model with narrower heads, or fewer.
+  models::ModelEdit smaller(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const;
+  models::ModelEdit without_pieces(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const;
   models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how, Metrics& metrics) const;
   Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const;
   Metrics each_layer(uint64_t seed, const MeasurementRun& how) const;

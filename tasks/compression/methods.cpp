@@ -10,6 +10,7 @@
 #include "models/positions.h"
 #include "models/rope_cache.h"
 #include "models/weights/sources.h"
+#include "tasks/compression/attention_weights.h"
 #include "tasks/compression/layer_writer.h"
 
 namespace headroom::tasks {
@@ -17,9 +18,6 @@ namespace {
 
 using engine::DType;
 using models::HeadGroup;
-
-/// Where no weight is drawn.
-const models::Draw not_drawn{};
 
 bool changes_any(const std::vector<std::vector<int64_t>>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [](const std::vector<int64_t>& layer) {
@@ -83,7 +81,7 @@ HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, mo
   for (int64_t layer = 0; layer < base_.layers; ++layer) {
     if (!layers.empty() && !layers.contains(layer)) continue;
     const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
-    read(weights, layer);
+    weights_.merge(attention_weights(base_, weights, layer));
     LayerMaps& maps = layers_[layer];
     maps.scores.resize(static_cast<size_t>(qk == QkMethod::none ? 0 : group.key_value_heads()));
     maps.values.resize(static_cast<size_t>(vo == VoMethod::none ? 0 : group.key_value_heads()));
@@ -104,25 +102,6 @@ HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, mo
       maps.joined_values[static_cast<size_t>(kv)] = joined_values_of(layer, kv, calibration);
     }
   });
-}
-
-void HeadDecompositions::read(models::WeightSource& source, int64_t layer) {
-  const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
-  const int64_t kv_heads = group.key_value_heads(), width = base_.width;
-  const models::AttentionBiases biases = models::attention_biases(base_);
-  const std::string path = fmt::format("blocks.{}.attention.", layer);
-  const auto projection = [&](const std::string& name, int64_t out, int64_t in, bool biased) {
-    const std::string weight = path + name + ".weight", bias = path + name + ".bias";
-    weights_[weight] = source.matrix(weight, out, in, not_drawn).values(DType::f32);
-    if (biased) weights_[bias] = source.tensor(bias, {out}, not_drawn).value();
-  };
-  projection("0.q_proj", group.heads * group.qk_dim, width, biases.q);
-  projection("0.k_proj", kv_heads * group.qk_dim, width, biases.k);
-  projection("0.v_proj", kv_heads * group.v_dim, width, biases.v);
-  projection("o_proj", width, group.heads * group.v_dim, biases.o);
-  if (!base_.qk_norm) return;
-  for (const char* norm : {"0.q_norm.weight", "0.k_norm.weight"})
-    weights_[path + norm] = source.tensor(path + norm, {group.qk_dim}, not_drawn).value();
 }
 
 ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {

@@ -50,7 +50,6 @@ class HeadDecompositions {
   const models::TransformerConfig& base() const { return base_; }
 
  private:
-  void read(models::WeightSource& source, int64_t layer);
   const Tensor& weight(const std::string& name) const { return weights_.at(name); }
   const LayerMaps& maps_of(int64_t layer) const;
   ScoreMaps scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;

@@ -224,7 +224,8 @@ std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim) {
 }
 
 std::string unsuited_because(QkMethod qk, const TransformerConfig& base) {
-  const HeadGroup first = models::first_layer(base).groups.at(0);
+  const LayerConfig first_layer = models::first_layer(base);
+  const HeadGroup first = first_layer.groups.empty() ? HeadGroup{} : first_layer.groups[0];
   bool are_alike = true, are_factored = false;
   models::for_each_layer(base, [&](const LayerConfig& layer, int64_t) {
     are_alike &=

@@ -28,6 +28,12 @@ struct ChangedMaps {
   bool scores = false, values = false;
 };
 
+int64_t heads_of(const LayerConfig& layer) {
+  int64_t heads = 0;
+  for (const HeadGroup& group : layer.groups) heads += group.heads;
+  return heads;
+}
+
 ChangedMaps changed_maps(const HeadGroup& group, const HeadGroup& base) {
   return {.scores = group.q_head_rank != base.q_head_rank || group.k_head_rank != base.k_head_rank ||
                     group.score_dim != base.score_dim || group.qk_dim != base.qk_dim,
@@ -38,6 +44,7 @@ ChangedMaps changed_maps(const HeadGroup& group, const HeadGroup& base) {
 struct Trained {
   std::set<std::string> names;
   std::vector<int64_t> layers;
+  bool has_fewer_heads = false;  ///< some layer, which leaves some attention without its like
 };
 
 Trained trained_part(const models::TransformerConfig& base, const models::ModelEdit& edit) {
@@ -47,9 +54,12 @@ Trained trained_part(const models::TransformerConfig& base, const models::ModelE
   for (size_t layer = 0; layer < after.size(); ++layer) {
     const HeadGroup& original = before[layer].groups.at(0);
     const std::string attention = fmt::format("blocks.{}.attention.", layer);
+    const bool has_fewer = heads_of(after[layer]) < original.heads;
+    trained.has_fewer_heads |= has_fewer;
     std::vector<std::string> maps;
     for (size_t group = 0; group < after[layer].groups.size(); ++group) {
-      const ChangedMaps changed = changed_maps(after[layer].groups[group], original);
+      ChangedMaps changed = changed_maps(after[layer].groups[group], original);
+      if (has_fewer) changed = {.scores = true, .values = true};
       const std::string path = fmt::format("{}{}.", attention, group);
       if (changed.scores)
         for (const char* map : {"q_proj.weight", "k_proj.weight", "q_score", "k_score"}) maps.push_back(path + map);
@@ -173,6 +183,8 @@ Refined refine(const models::Transformer& base, const models::ModelEdit& edit, c
   validate(config);
   const Trained trained = trained_part(base.config(), edit);
   require(!trained.names.empty(), "refine: no head of the compressed model has another shape than the original's");
+  require(config.target != RefineTarget::attention || !trained.has_fewer_heads,
+          "refine: by attention each head learns from its own, and some are gone: by hidden or logits");
   models::ModelEdit start = edit;
   start.config.checkpoint_blocks = config.recompute;
   const auto model =

@@ -17,7 +17,7 @@ constexpr double f32_bytes = 4;
 /// Bytes that one block keeps per token, apart from attention weights.
 double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const NumberWidths& widths) {
   const auto width = static_cast<double>(c.width), ffn = static_cast<double>(layer.ffn_width);
-  const int norms = c.norm == models::Norm::none ? 0 : layer.ffn_width > 0 ? 2 : 1;
+  const int norms = c.norm == models::Norm::none ? 0 : (layer.groups.empty() ? 0 : 1) + (layer.ffn_width > 0 ? 1 : 0);
   double elements = (1 + norms) * width, sums = 0;  // the block's input, the norms' outputs
   for (const HeadGroup& g : layer.groups) {
     const auto heads = static_cast<double>(g.heads), shared = static_cast<double>(g.key_value_heads());

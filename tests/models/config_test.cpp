@@ -133,8 +133,11 @@ TEST_CASE("ranks, frequencies, scalings and unequal layers are checked by their 
         }).find("with model.unequal_layers they must be left out") != std::string::npos);
   CHECK(refusal([&](auto& c) { unequal(c), c.unequal_layers[1].groups[0].heads = 0; }) ==
         "model.unequal_layers[1].groups[0].heads is 0; it must be at least 1");
-  CHECK(refusal([&](auto& c) { unequal(c), c.unequal_layers[1].groups.clear(); }) ==
-        "model.unequal_layers[1].groups is empty; it must hold at least one group of heads");
+  CHECK(refusal([&](auto& c) { unequal(c), c.unequal_layers[1].groups.clear(); }) == "accepted");
+  CHECK(refusal([&](auto& c) {
+          unequal(c);
+          for (LayerConfig& layer : c.unequal_layers) layer.groups.clear();
+        }) == "model.unequal_layers holds no group of heads; at least one layer must have one");
 }
 
 TEST_CASE("widths that no memory could hold are refused before anything overflows", "[models]") {

@@ -92,6 +92,8 @@ TEST_CASE("decoding equals the full forward pass where groups and layers differ"
                           {.groups = {{.heads = 3, .qk_dim = 6, .v_dim = 4, .kv_heads = 1}}, .ffn_width = 0}};
       c.groups.clear(), c.ffn_width = 0;
       check_decoding(c, tokens(2, longest), sizes);
+      c.unequal_layers[0].groups.clear();  // no attention
+      check_decoding(c, tokens(2, longest), sizes);
     }
 }
 

@@ -1,11 +1,11 @@
 // Weights in each of their forms, and where models get them from.
 #include <map>
 
-#include "tests/op_suite/quantized_data.h"
 #include "autograd/ops.h"
 #include "models/weights/projection.h"
 #include "models/weights/sources.h"
 #include "tests/models/small_decoder.h"
+#include "tests/op_suite/quantized_data.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 

@@ -89,6 +89,28 @@ TEST_CASE("the study's numbers", "[compression]") {
   }
 }
 
+TEST_CASE("the study without some heads, or layers", "[compression]") {
+  LowRankConfig config = small_study();  // heads of width 8, of which 2 layers have 3 with 1 key
+  config.qk = QkMethod::none;
+  config.rank = 4;
+  for (const RemovedPart part : {RemovedPart::heads, RemovedPart::attention, RemovedPart::layers}) {
+    INFO(name_of(part));
+    config.removed = part;
+    config.spread = RankSpread::measured;
+    const Metrics measured = LowRankStudy(config, {}).compute(0);
+    CHECK(measured.at("kl") > 0);
+    CHECK(measured.at("parameter_share") < 1);
+    if (part != RemovedPart::heads) CHECK(measured.at("cache_share") == 0.5);
+    CHECK(measured == LowRankStudy(config, {}).compute(1));
+    config.spread = RankSpread::equal;
+    std::set<double> ratios;
+    for (const uint64_t seed : {0, 1, 2, 3, 4, 5}) ratios.insert(LowRankStudy(config, {}).compute(seed).at("ratio"));
+    CHECK(ratios.size() >= 2);
+  }
+  config.rank = 8;
+  CHECK(LowRankStudy(config, {}).compute(0).at("ratio") == 1);
+}
+
 TEST_CASE("the truncated SVD cannot be refined by its own weights", "[compression]") {
   LowRankConfig config = small_study();
   config.refinement = Refinement::weights;
@@ -132,6 +154,9 @@ TEST_CASE("studies that cannot be are refused", "[compression]") {
              contains("tokens: expected at least the context of 20, got 10"));
   CHECK_THAT(error([](LowRankConfig& c) { c.layers = "2"; }), contains("there is no layer 2"));
   CHECK_THAT(error([](LowRankConfig& c) { c.qk = QkMethod::none; }), contains("qk: expected a method, or vo one"));
+  CHECK_THAT(error([](LowRankConfig& c) { c.removed = RemovedPart::heads; }), contains("or pieces that are removed"));
+  CHECK_THAT(error([](LowRankConfig& c) { c.qk = QkMethod::none, c.removed = RemovedPart::heads, c.rank = 9; }),
+             contains("heads of width 9 kept in the mean: they are 8 wide"));
   CHECK_THAT(error([](LowRankConfig& c) {
                c.qk = QkMethod::pca, c.calibration = {100, 90000};
              }),

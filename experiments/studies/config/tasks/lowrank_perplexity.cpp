@@ -19,6 +19,22 @@ void bind_training(Reader& in, tasks::LowRankConfig& task) {
   in.set("to", task.refinement_tokens.end, count, "the token behind its last, at most the text's");
 }
 
+void bind_method(Reader& in, tasks::LowRankConfig& task) {
+  std::vector<std::string> qk = tasks::qk_method_names(), vo = tasks::vo_method_names(),
+                           parts = tasks::removed_part_names();
+  for (auto* names : {&qk, &vo, &parts}) names->insert(names->begin(), "none");
+  const std::string part =
+      in.word("remove", "none", parts,
+              "what is taken out whole, so many that rank / width of them stay: by ranks = \"measured\" those that "
+              "lose least, otherwise drawn by the seed");
+  in.leave_out_default("remove");
+  if (part != "none") task.removed = tasks::removed_part_named(part), task.qk = tasks::QkMethod::none;
+  in.when(!task.removed, "without remove", [&] {
+    task.qk = tasks::qk_method_named(in.word("qk", "plain", qk, "how queries and keys are made smaller"));
+    task.vo = tasks::vo_method_named(in.word("vo", "none", vo, "how values are made smaller"));
+  });
+}
+
 tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   tasks::LowRankConfig task;
   task.model = bind_studied_model(in);
@@ -26,11 +42,8 @@ tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   in.set("tokens", task.tokens, {.low = 2, .high = most}, "so many of them");
   in.set("context", task.context, {.low = 2, .high = most},
          "tokens that the model sees at once: chunks of so many, the protocol \"disjoint\"");
-  std::vector<std::string> qk = tasks::qk_method_names(), vo = tasks::vo_method_names();
-  qk.insert(qk.begin(), "none"), vo.insert(vo.begin(), "none");
-  task.qk = tasks::qk_method_named(in.word("qk", "plain", qk, "how queries and keys are made smaller"));
-  task.vo = tasks::vo_method_named(in.word("vo", "none", vo, "how values are made smaller"));
-  in.set("rank", task.rank, count, "of every key-value head of the layers");
+  bind_method(in, task);
+  in.set("rank", task.rank, count, "of every key-value head of the layers; where pieces are removed, the mean");
   in.set("layers", task.layers,
          "\"all\", \"odd\", \"deepest:4\", \"random:4\" (drawn by the seed), numbers and ranges \"0-5,7\", or "
          "\"each\": every layer alone, in turn");

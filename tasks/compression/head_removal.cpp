@@ -1,0 +1,249 @@
+#include "tasks/compression/head_removal.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/ops/concat/concat.h"
+#include "models/validate.h"
+#include "tasks/compression/attention_weights.h"
+#include "tasks/compression/plan.h"
+#include "tasks/finetune/permutation.h"
+
+namespace headroom::tasks {
+namespace {
+
+using models::HeadGroup;
+using models::LayerConfig;
+
+constexpr std::array<std::pair<RemovedPart, const char*>, 4> part_table{{{RemovedPart::heads, "heads"},
+                                                                         {RemovedPart::key_value_heads, "kv-heads"},
+                                                                         {RemovedPart::attention, "attention"},
+                                                                         {RemovedPart::layers, "layers"}}};
+
+/// Pieces of a layer.
+int64_t count_in(RemovedPart part, const HeadGroup& group) {
+  switch (part) {
+    case RemovedPart::heads:
+      return group.heads;
+    case RemovedPart::key_value_heads:
+      return group.key_value_heads();
+    case RemovedPart::attention:
+    case RemovedPart::layers:
+      break;
+  }
+  return 1;
+}
+
+/// The rows of some heads of a projection (H·d, …), or of its bias.
+Tensor rows_of(const Tensor& whole, const std::vector<int64_t>& heads, int64_t dim) {
+  std::vector<Tensor> parts;
+  for (const int64_t head : heads) parts.push_back(whole.slice(0, head * dim, (head + 1) * dim).contiguous());
+  return engine::concat(parts, 0);
+}
+
+/// The layer's config with its layers listed one by one.
+models::TransformerConfig with_layers(const models::TransformerConfig& base, std::vector<LayerConfig> layers) {
+  models::TransformerConfig config = base;
+  config.unequal_layers = std::move(layers);
+  config.groups.clear();
+  config.ffn_width = config.o_rank = 0;
+  merge_equal_layers(config);
+  return config;
+}
+
+void require_count(const HeadRemoval& removal, int64_t count) {
+  require(count >= 0 && count < std::ssize(removal.pieces()), "removal: {} of {} {}: one must stay", count,
+          removal.pieces().size(), name_of(removal.part()));
+}
+
+}  // namespace
+
+const char* name_of(RemovedPart part) {
+  for (const auto& [known, name] : part_table)
+    if (known == part) return name;
+  fail("removal: a part has no name");
+}
+
+std::vector<std::string> removed_part_names() {
+  std::vector<std::string> names;
+  for (const auto& [part, name] : part_table) names.emplace_back(name);
+  return names;
+}
+
+RemovedPart removed_part_named(std::string_view name) {
+  for (const auto& [part, known] : part_table)
+    if (name == known) return part;
+  fail("removal: there is no part '{}'; known: {}", name, fmt::join(removed_part_names(), ", "));
+}
+
+RemovedPieces pieces_of(RemovedPart part, const models::TransformerConfig& base, const std::set<int64_t>& layers) {
+  require_suited(QkMethod::none, base);
+  require(base.norm_place != models::NormPlace::post, "removal: a layer that norms its sums has none without a branch");
+  const std::vector<LayerConfig> all = models::layers_of(base);
+  RemovedPieces pieces;
+  for (const int64_t layer : layers) {
+    require(layer >= 0 && layer < base.layers, "removal: there is no layer {}, the model has {}", layer, base.layers);
+    const int64_t count = count_in(part, all[static_cast<size_t>(layer)].groups[0]);
+    for (int64_t index = 0; index < count; ++index) pieces.push_back({layer, index});
+  }
+  return pieces;
+}
+
+HeadRemoval::HeadRemoval(const models::TransformerConfig& base, models::WeightSource& weights, RemovedPart part,
+                         const std::set<int64_t>& layers)
+    : base_(base), part_(part), pieces_(pieces_of(part, base, layers)) {
+  for (const int64_t layer : layers) weights_.merge(attention_weights(base_, weights, layer));
+}
+
+bool HeadRemoval::Kept::has_heads() const { return std::find(heads.begin(), heads.end(), true) != heads.end(); }
+
+HeadGroup HeadRemoval::group_of(int64_t layer) const {
+  return models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+}
+
+std::map<int64_t, HeadRemoval::Kept> HeadRemoval::kept_beside(const RemovedPieces& removed) const {
+  std::map<int64_t, Kept> kept;
+  std::set<RemovedPiece> seen;
+  for (const RemovedPiece& piece : removed) {
+    require(std::binary_search(pieces_.begin(), pieces_.end(), piece), "removal: there is no piece {} of layer {}",
+            piece.index, piece.layer);
+    require(seen.insert(piece).second, "removal: piece {} of layer {} is given twice", piece.index, piece.layer);
+    const HeadGroup group = group_of(piece.layer);
+    Kept& own = kept[piece.layer];
+    own.heads.resize(static_cast<size_t>(group.heads), true);
+    const int64_t at_once = group.heads / count_in(part_, group);
+    for (int64_t i = 0; i < at_once; ++i) own.heads[static_cast<size_t>(piece.index * at_once + i)] = false;
+    own.feed_forward = part_ != RemovedPart::layers;
+  }
+  return kept;
+}
+
+LayerConfig HeadRemoval::write(int64_t layer, const Kept& kept, models::NamedTensors& out) const {
+  LayerConfig config = models::layers_of(base_)[static_cast<size_t>(layer)];
+  const HeadGroup base = config.groups[0];
+  if (!kept.feed_forward) config.ffn_width = 0;
+  config.groups.clear();
+  if (!kept.has_heads()) return config;
+  const int64_t shared = base.heads / base.key_value_heads();
+  std::map<size_t, std::vector<int64_t>, std::greater<>> keys;  // query heads that stay of a key → keys
+  std::vector<std::vector<int64_t>> queries(static_cast<size_t>(base.key_value_heads()));
+  for (int64_t head = 0; head < base.heads; ++head)
+    if (kept.heads[static_cast<size_t>(head)]) queries[static_cast<size_t>(head / shared)].push_back(head);
+  for (int64_t key = 0; key < base.key_value_heads(); ++key)
+    if (const size_t count = queries[static_cast<size_t>(key)].size(); count > 0) keys[count].push_back(key);
+  const std::string path = fmt::format("blocks.{}.attention.", layer);
+  const auto put = [&](const char* name, const std::vector<int64_t>& heads, int64_t dim) {
+    for (const char* kind : {".weight", ".bias"})
+      if (const auto whole = weights_.find(fmt::format("{}0.{}{}", path, name, kind)); whole != weights_.end())
+        out.emplace_back(fmt::format("{}{}.{}{}", path, config.groups.size(), name, kind),
+                         rows_of(whole->second, heads, dim));
+  };
+  std::vector<Tensor> columns;  // of W_O (D, d), of the heads in the order of the groups
+  const Tensor& output = weights_.at(path + "o_proj.weight");
+  for (const auto& [count, own] : keys) {
+    std::vector<int64_t> heads;
+    for (const int64_t key : own)
+      heads.insert(heads.end(), queries[static_cast<size_t>(key)].begin(), queries[static_cast<size_t>(key)].end());
+    for (const int64_t head : heads)
+      columns.push_back(output.slice(1, head * base.v_dim, (head + 1) * base.v_dim).contiguous());
+    put("q_proj", heads, base.qk_dim), put("k_proj", own, base.qk_dim), put("v_proj", own, base.v_dim);
+    for (const char* norm : {"q_norm", "k_norm"})
+      if (const auto weight = weights_.find(fmt::format("{}0.{}.weight", path, norm)); weight != weights_.end())
+        out.emplace_back(fmt::format("{}{}.{}.weight", path, config.groups.size(), norm), weight->second);
+    HeadGroup group = base;
+    group.heads = std::ssize(heads), group.kv_heads = std::ssize(own);
+    if (base.kv_heads == 0) group.kv_heads = 0;
+    config.groups.push_back(group);
+  }
+  out.emplace_back(path + "o_proj.weight", engine::concat(columns, 1));
+  return config;
+}
+
+models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed) const {
+  std::vector<LayerConfig> layers = models::layers_of(base_);
+  models::ModelEdit out{.config = {}, .weights = {}};
+  for (const auto& [layer, kept] : kept_beside(removed))
+    layers[static_cast<size_t>(layer)] = write(layer, kept, out.weights);
+  out.config = with_layers(base_, std::move(layers));
+  models::validate(out.config);
+  return out;
+}
+
+models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed) const {
+  (void)edit(removed);  // refuses what cannot go
+  models::ModelEdit out{.config = base_, .weights = {}};
+  for (const auto& [layer, kept] : kept_beside(removed)) {
+    const std::string path = fmt::format("blocks.{}.", layer), name = path + "attention.o_proj";
+    const Tensor output = weights_.at(name + ".weight").clone();  // (D, H·d)
+    const int64_t dim = group_of(layer).v_dim;
+    for (size_t head = 0; head < kept.heads.size(); ++head)
+      if (!kept.heads[head])
+        for (int64_t row = 0; row < output.dim(0); ++row)
+          std::fill_n(output.mutable_data<float>() + row * output.dim(1) + static_cast<int64_t>(head) * dim, dim, 0.0F);
+    out.weights.emplace_back(name + ".weight", output);
+    if (const auto bias = weights_.find(name + ".bias"); bias != weights_.end() && !kept.has_heads())
+      out.weights.emplace_back(name + ".bias", Tensor::zeros(bias->second.shape()));
+    if (kept.feed_forward) continue;
+    const int64_t hidden = models::layers_of(base_)[static_cast<size_t>(layer)].ffn_width;
+    out.weights.emplace_back(path + "ffn.down.weight", Tensor::zeros({base_.width, hidden}));
+    if (base_.ffn_bias) out.weights.emplace_back(path + "ffn.down.bias", Tensor::zeros({base_.width}));
+  }
+  return out;
+}
+
+RemovalOrder::RemovalOrder(const HeadRemoval& removal, const LayerProbe& probe,
+                           std::function<void(int64_t, int64_t)> progress)
+    : removal_(removal), probe_(probe), progress_(std::move(progress)), left_(removal.pieces()) {}
+
+double RemovalOrder::kl_without(const RemovedPieces& removed) const {
+  return probe_.kl(removal_.edit(removed), std::min_element(removed.begin(), removed.end())->layer);
+}
+
+void RemovalOrder::measure() {
+  std::vector<std::pair<double, RemovedPiece>> losses;
+  for (const RemovedPiece& piece : left_) {
+    RemovedPieces tried = gone_;
+    tried.push_back(piece);
+    losses.emplace_back(kl_without(tried), piece);
+    if (progress_) progress_(std::ssize(gone_), std::ssize(losses));
+  }
+  std::sort(losses.begin(), losses.end());
+  const int64_t at_once = std::max<int64_t>(1, std::ssize(removal_.pieces()) / 16);
+  losses.resize(static_cast<size_t>(std::min(at_once, std::ssize(left_) - 1)));
+  for (const auto& [kl, piece] : losses) {
+    gone_.push_back(piece);
+    left_.erase(std::find(left_.begin(), left_.end(), piece));
+  }
+}
+
+RemovedPieces RemovalOrder::first(int64_t count) {
+  require_count(removal_, count);
+  const std::lock_guard lock(mutex_);
+  while (std::ssize(gone_) < count) measure();
+  return {gone_.begin(), gone_.begin() + count};
+}
+
+RemovedPieces RemovalOrder::within(double kl) {
+  require(std::isfinite(kl) && kl > 0, "removal: a KL divergence of {} cannot be kept within", kl);
+  RemovedPieces best;
+  while (std::ssize(best) + 1 < std::ssize(removal_.pieces())) {
+    RemovedPieces more = first(std::ssize(best) + 1);
+    if (kl_without(more) > kl) break;
+    best = std::move(more);
+  }
+  return best;
+}
+
+RemovedPieces drawn(const HeadRemoval& removal, int64_t count, uint64_t seed) {
+  require_count(removal, count);
+  RemovedPieces gone;
+  for (const int64_t i : permutation(std::ssize(removal.pieces()), {.seed = seed, .stream = "removal"}))
+    if (std::ssize(gone) < count) gone.push_back(removal.pieces()[static_cast<size_t>(i)]);
+  return gone;
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,103 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/checkpoints/model_edit.h"
+#include "tasks/compression/layer_probe.h"
+
+namespace headroom::tasks {
+
+/// What is taken out of a model in one piece.
+enum class RemovedPart {
+  heads,            ///< a query head, and with the last one that reads it a key and a value
+  key_value_heads,  ///< a key and a value with all query heads that read them
+  attention,        ///< the attention of a layer, its norm included
+  layers,           ///< a layer
+};
+/// "heads", "kv-heads", "attention", "layers".
+const char* name_of(RemovedPart part);
+std::vector<std::string> removed_part_names();
+/// Throws Error that lists the names.
+RemovedPart removed_part_named(std::string_view name);
+
+/// The piece of that index of a layer: a query head or a key-value head, 0 of what a layer has one of.
+struct RemovedPiece {
+  int64_t layer = 0, index = 0;
+  auto operator<=>(const RemovedPiece&) const = default;
+};
+using RemovedPieces = std::vector<RemovedPiece>;
+
+/// All pieces of some layers, in order. Throws Error where the model has layers of
+/// different shapes, factors, or norms behind its sums.
+RemovedPieces pieces_of(RemovedPart part, const models::TransformerConfig& base, const std::set<int64_t>& layers);
+
+/// Takes pieces out of a model.
+class HeadRemoval {
+ public:
+  /// Reads the attention of `layers`. Throws Error as pieces_of(), and as the source does.
+  HeadRemoval(const models::TransformerConfig& base, models::WeightSource& weights, RemovedPart part,
+              const std::set<int64_t>& layers);
+
+  RemovedPart part() const { return part_; }
+  const models::TransformerConfig& base() const { return base_; }
+  const RemovedPieces& pieces() const { return pieces_; }
+
+  /// The model without them: smaller, and its cache, too. Heads of a layer whose keys are read by as many query heads
+  /// are one group. Throws Error for what is no piece, or given twice, and where no head of any layer stays.
+  models::ModelEdit edit(const RemovedPieces& removed) const;
+  /// The same model at the original's shapes, for files that hold no others: what is gone adds zeros.
+  models::ModelEdit silenced(const RemovedPieces& removed) const;
+
+ private:
+  /// What stays of a layer's query heads, and of the layer.
+  struct Kept {
+    std::vector<bool> heads;  ///< by query head
+    bool feed_forward = true;
+    bool has_heads() const;
+  };
+  std::map<int64_t, Kept> kept_beside(const RemovedPieces& removed) const;
+  models::LayerConfig write(int64_t layer, const Kept& kept, models::NamedTensors& out) const;
+  models::HeadGroup group_of(int64_t layer) const;
+
+  models::TransformerConfig base_;
+  RemovedPart part_;
+  RemovedPieces pieces_;
+  std::map<std::string, Tensor> weights_;  ///< of the attention of the layers, by our names
+};
+
+/// The order in which pieces go: the KL divergence of the model without what is gone and one piece more is measured for
+/// every piece that is left, and the sixteenth of all pieces goes that loses least, or one piece; then those that are
+/// left are measured again. Several threads may ask for it.
+class RemovalOrder {
+ public:
+  /// Both must outlive it. `progress` gets the pieces gone and the measurements done since.
+  RemovalOrder(const HeadRemoval& removal, const LayerProbe& probe,
+               std::function<void(int64_t, int64_t)> progress = {});
+  /// The first `count`. Measures what that takes beyond what was asked for before. Throws Error for more than all but
+  /// one piece.
+  RemovedPieces first(int64_t count);
+  /// The most pieces, in this order, without which the model is within `kl` nats of the whole one. Throws Error unless
+  /// kl > 0.
+  RemovedPieces within(double kl);
+
+ private:
+  double kl_without(const RemovedPieces& removed) const;
+  void measure();
+
+  const HeadRemoval& removal_;
+  const LayerProbe& probe_;
+  std::function<void(int64_t, int64_t)> progress_;
+  std::mutex mutex_;
+  RemovedPieces gone_, left_;
+};
+
+/// `count` pieces drawn by the seed.
+RemovedPieces drawn(const HeadRemoval& removal, int64_t count, uint64_t seed);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,168 @@
+// Whole heads, and layers, taken out of models.
+#include "tasks/compression/head_removal.h"
+
+#include "engine/error.h"
+#include "models/costs.h"
+#include "models/write/export.h"
+#include "tasks/compression/refine.h"
+#include "tests/models/pretrained/checkpoints.h"
+#include "tests/models/write/edits.h"
+#include "tests/support/error_of.h"
+#include "tests/support/folder.h"
+#include "tests/tasks/compression/texts.h"
+
+namespace headroom::tasks {
+namespace {
+
+using testing::error_of;
+using testing::logits_of;
+using testing::relative_difference;
+
+constexpr RemovedPart parts[] = {RemovedPart::heads, RemovedPart::key_value_heads, RemovedPart::attention,
+                                 RemovedPart::layers};
+
+std::set<int64_t> all_layers(const models::TransformerConfig& config) {
+  std::set<int64_t> layers;
+  for (int64_t layer = 0; layer < config.layers; ++layer) layers.insert(layer);
+  return layers;
+}
+
+/// A small model in memory, and what can be taken out of it.
+struct Pieces {
+  std::unique_ptr<models::ModelFiles> files;
+  std::unique_ptr<models::Transformer> model;
+  HeadRemoval removal;
+  Pieces(const std::string& name, RemovedPart part)
+      : files(models::ModelFiles::open(testing::checkpoints() / name)),
+        model(files->load({.keep = models::Keep::computed})),
+        removal(model->config(), *files->weights({.keep = models::Keep::computed}), part, all_layers(model->config())) {
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a model without pieces computes what it computes where they add zeros", "[head removal]") {
+  for (const char* family :
+       {"llama2-gqa", "llama-biases", "smollm2", "gpt2", "qwen2", "qwen3", "gemma3", "mistral-window"})
+    for (const RemovedPart part : parts)
+      for (const uint64_t seed : {1, 2, 3}) {
+        const Pieces own(family, part);
+        const int64_t count = std::ssize(own.removal.pieces()) / 2;
+        INFO(family << " without " << count << " " << name_of(part) << ", seed " << seed);
+        const RemovedPieces gone = drawn(own.removal, count, seed);
+        REQUIRE(std::ssize(gone) == count);
+        const models::ModelEdit smaller = own.removal.edit(gone), silent = own.removal.silenced(gone);
+        const auto small = models::load(*own.model, smaller), same = models::load(*own.model, silent);
+        CHECK(relative_difference(logits_of(*small), logits_of(*same)) < 1e-5);
+        CHECK(relative_difference(logits_of(*small), logits_of(*own.model)) > 1e-4);
+        CHECK(small->parameter_count() == models::parameter_count(smaller.config));
+        CHECK(small->parameter_count() < own.model->parameter_count());
+        CHECK(same->parameter_count() == own.model->parameter_count());
+      }
+}
+
+TEST_CASE("what a head takes with it", "[head removal]") {
+  const Pieces own("llama2-gqa", RemovedPart::heads);  // three query heads read each key
+  const models::HeadGroup group = own.model->config().groups.at(0);
+  const int64_t width = own.model->config().width, all = models::parameter_count(own.model->config());
+  REQUIRE(group.heads == 3 * group.key_value_heads());
+  const auto parameters = [&](const RemovedPieces& gone) {
+    return all - models::parameter_count(own.removal.edit(gone).config);
+  };
+  const auto cache = [&](const RemovedPieces& gone) {
+    return models::cache_bytes(own.removal.edit(gone).config, {}) / (4 * 2 * group.qk_dim);
+  };
+  const int64_t rows = group.qk_dim * width, kv_heads = own.model->config().layers * group.key_value_heads();
+  CHECK(parameters({{0, 1}}) == 2 * rows);                  // its queries, and its columns of W_O
+  CHECK(parameters({{0, 1}, {0, 3}, {0, 4}}) == 6 * rows);  // of two keys, which both are still read
+  CHECK(parameters({{0, 0}, {0, 1}, {0, 2}}) == 8 * rows);  // and the key and the value that none reads any more
+  CHECK(cache({{0, 1}, {0, 3}, {0, 4}}) == kv_heads);
+  CHECK(cache({{0, 0}, {0, 1}, {0, 2}}) == kv_heads - 1);
+  const models::LayerConfig layer = models::layers_of(own.removal.edit({{0, 3}}).config)[0];
+  REQUIRE(layer.groups.size() == 2);
+  CHECK(layer.groups[0].heads == group.heads - 3);
+  CHECK(layer.groups[1].heads == 2);
+}
+
+TEST_CASE("a model without some layers' attention decodes, is written and read back", "[head removal]") {
+  for (const RemovedPart part : {RemovedPart::attention, RemovedPart::layers})
+    for (const char* family : {"smollm2", "gemma3"}) {
+      INFO(family << " without " << name_of(part));
+      const Pieces own(family, part);
+      const models::ModelEdit edit = own.removal.edit({{0, 0}});
+      const auto small = models::load(*own.model, edit);
+      const std::vector<int32_t> ids = testing::some_tokens(9);
+      const Tensor tokens = Tensor::from({1, 9}, std::vector<int64_t>(ids.begin(), ids.end()));
+      const std::vector<double> whole = small->forward(tokens).value().to_vector<double>();
+      models::ModelCache cache(edit.config);
+      std::vector<double> decoded;
+      for (int64_t at = 0; at < 9; ++at) {
+        const Tensor one = small->decode(tokens.slice(1, at, at + 1).contiguous(), cache).contiguous();
+        for (const double logit : one.to_vector<double>()) decoded.push_back(logit);
+      }
+      CHECK(relative_difference(decoded, whole) < 1e-5);
+      const testing::TemporaryFolder folder;
+      models::export_model(*own.files, edit, models::ExportFormat::compact, folder / "compact");
+      models::export_model(*own.files, own.removal.silenced({{0, 0}}), models::ExportFormat::compat, folder / "compat");
+      for (const char* name : {"compact", "compat"})
+        CHECK(relative_difference(logits_of(*models::ModelFiles::open(folder / name)->load()), logits_of(*small)) <
+              1e-5);
+    }
+}
+
+TEST_CASE("pieces go in the order of what the model loses beside those that are gone", "[head removal]") {
+  const Pieces own("llama2-gqa", RemovedPart::heads);
+  const LayerProbe probe(*own.model, testing::texts_of(2, 12));
+  RemovalOrder order(own.removal, probe);
+  const RemovedPieces gone = order.first(3);
+  RemovedPieces so_far;
+  for (const RemovedPiece& next : gone) {
+    const auto without = [&](const RemovedPiece& piece) {
+      RemovedPieces tried = so_far;
+      tried.push_back(piece);
+      return probe.kl(own.removal.edit(tried), 0);
+    };
+    for (const RemovedPiece& other : own.removal.pieces())
+      if (std::find(gone.begin(), gone.end(), other) == gone.end()) CHECK(without(next) <= without(other));
+    so_far.push_back(next);
+  }
+  CHECK(order.first(1) == RemovedPieces{gone[0]});
+  CHECK(RemovalOrder(own.removal, probe).first(2) == RemovedPieces{gone[0], gone[1]});
+  const double kl = probe.kl(own.removal.edit({gone[0], gone[1]}), 0);
+  CHECK(RemovalOrder(own.removal, probe).within(kl).size() >= 2);
+  CHECK(RemovalOrder(own.removal, probe).within(1e-12).empty());
+}
+
+TEST_CASE("what is left of a layer's heads is refined", "[head removal]") {
+  const Pieces own("llama2-gqa", RemovedPart::heads);
+  const LayerProbe probe(*own.model, testing::texts_of(2, 12));
+  const models::ModelEdit edit = own.removal.edit({{0, 1}, {0, 3}});
+  std::vector<int32_t> text;
+  for (const std::vector<int64_t>& own_text : testing::texts_of(20, 0))
+    text.insert(text.end(), own_text.begin(), own_text.end());
+  RefineConfig training{
+      .target = RefineTarget::logits, .steps = 60, .batch = 4, .context = 24, .lr = 3e-3, .warmup = 5};
+  const Refined refined = refine(*own.model, edit, text, training);
+  CHECK(refined.last_loss < 0.9 * refined.first_loss);
+  CHECK(probe.kl(refined.edit, 0) < probe.kl(edit, 0));
+  training.target = RefineTarget::attention;
+  CHECK(error_of([&] { (void)refine(*own.model, edit, text, training); }) ==
+        "refine: by attention each head learns from its own, and some are gone: by hidden or logits");
+}
+
+TEST_CASE("what cannot be removed is refused", "[head removal]") {
+  const Pieces own("llama2-gqa", RemovedPart::heads);
+  const int64_t layers = own.model->config().layers, all = std::ssize(own.removal.pieces());
+  CHECK(error_of([&] {
+          (void)own.removal.edit({{layers, 0}});
+        }) == fmt::format("removal: there is no piece 0 of layer {}", layers));
+  CHECK(error_of([&] { (void)own.removal.edit({{0, 1}, {0, 1}}); }) == "removal: piece 1 of layer 0 is given twice");
+  CHECK(error_of([&] { (void)own.removal.edit(own.removal.pieces()); }) ==
+        "model.groups is empty; it must hold at least one group of heads");
+  CHECK(error_of([&] { (void)drawn(own.removal, all, 0); }) ==
+        fmt::format("removal: {} of {} heads: one must stay", all, all));
+  CHECK(error_of([&] { (void)removed_part_named("head"); }) ==
+        "removal: there is no part 'head'; known: heads, kv-heads, attention, layers");
+}
+
+}  // namespace headroom::tasks
