@@ -197,3 +197,41 @@ TEST_CASE("a refinement that was killed goes on to the same bits", "[compress]")
   CHECK(resumed["refinement"] == made["refinement"]);
   CHECK(read(killed / "out" / "model.safetensors") == read(whole / "out" / "model.safetensors"));
 }
+
+TEST_CASE("heads are taken out by what the model loses without them", "[compress]") {
+  const std::string few = "--eval " + small_text() + " --eval-tokens 500: ";
+  {
+    const TemporaryFolder folder;  // two layers of three heads, which read one key
+    const json made = run_json(folder, command("--remove heads --keep 0.5 --format compact " + few));
+    CHECK(made["remove"] == "heads");
+    CHECK(made["removed"].size() == 3);
+    CHECK(made["after"]["parameters"] < made["before"]["parameters"]);
+    CHECK(made["after"]["perplexity"] != made["before"]["perplexity"]);
+    CHECK_THAT(read(folder / "out" / "README.md"), contains("- removed: 3 of 6 heads: layer "));
+    const json again = run_json(folder, fmt::format("eval out --exact --text {} --context 32", small_text()));
+    CHECK(again["tokens_scored"].get<int64_t>() > 0);
+  }
+  for (const char* part : {"attention", "layers"}) {
+    const TemporaryFolder folder;
+    const json small = run_json(folder, command(fmt::format("--remove {} --kl 1e9 --format compact {}", part, few)));
+    CHECK(small["removed"].size() == 1);  // one layer stays
+    CHECK(share(small, "kv_cache_bytes_per_token") == 0.5);
+    const TemporaryFolder full;
+    const json zeros = run_json(full, command(fmt::format("--remove {} --kl 1e9 --format compat {}", part, few)));
+    CHECK(zeros["removed"] == small["removed"]);
+    CHECK(share(zeros, "parameters") == 1);
+    CHECK(zeros["after"]["perplexity"].get<double>() ==
+          Approx(small["after"]["perplexity"].get<double>()).epsilon(1e-5));
+  }
+  const TemporaryFolder folder;
+  for (const auto& [arguments, why] :
+       {std::pair{"--remove heads --rank 2 --format compact", "expected --keep S, the share that stays, or --kl X"},
+        {"--remove heads --keep 0.5 --kl 1 --format compact", "expected one of --rank, --mean-rank, --keep"},
+        {"--remove heads --keep 0.5 --part qk --format compact", "takes heads out whole"},
+        {"--remove heads --keep 0.5 --format plain", "expected --format compact, or compat"},
+        {"--remove heads --keep 0.5 --refine logits --format compat", "needs --format compact"}}) {
+    Program program(folder.path(), command(arguments));
+    CHECK(program.wait() == 1);
+    CHECK_THAT(program.err(), contains(why));
+  }
+}

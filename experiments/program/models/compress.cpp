@@ -17,8 +17,9 @@ namespace headroom::experiments {
 namespace {
 
 void compress(CompressArguments& arguments) {
-  for (const auto& [option, value] : {std::pair("--method", arguments.method), {"--format", arguments.format}})
-    if (value.empty() && arguments.budget.empty()) throw UsageError(fmt::format("{} is required", option));
+  const bool has_method = !arguments.method.empty() || !arguments.remove.empty();
+  for (const auto& [option, is_given] : {std::pair("--method", has_method), {"--format", !arguments.format.empty()}})
+    if (!is_given && arguments.budget.empty()) throw UsageError(fmt::format("{} is required", option));
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
   const CompressJob job = job_of(arguments);
   if (!arguments.json)
@@ -47,6 +48,10 @@ void add_compress_command(Command app) {
   cut.option("--method M", a->method,
              fmt::format("qk: {}; vo: {} (default with --budget: whitened-rotated-grouped and whitened)",
                          fmt::join(tasks::qk_method_names(), ", "), fmt::join(tasks::vo_method_names(), ", ")));
+  cut.option("--remove", a->remove,
+             "in place of narrower heads: fewer, those go that lose least on --calibrate; with --keep S the share that "
+             "stays, or --kl X")
+      .one_of(tasks::removed_part_names());
   cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
   cut.option("--rank R", a->rank, "of every key-value head in these layers");
   cut.option("--mean-rank R", a->mean_rank,

@@ -34,8 +34,8 @@ void measure(const CompressArguments& arguments, const CompressJob& job, const m
 
 /// The command that made the model, as it would be given again.
 std::string command_of(const CompressArguments& a, const CompressJob& job) {
-  std::string text = fmt::format("headroom compress {} -o {} --part {} --method {}", shell_word(a.model),
-                                 shell_word(a.out), a.part, a.method);
+  std::string text = fmt::format("headroom compress {} -o {}", shell_word(a.model), shell_word(a.out));
+  text += job.removed ? " --remove " + a.remove : fmt::format(" --part {} --method {}", a.part, a.method);
   if (!a.vo_method.empty()) text += " --vo-method " + a.vo_method;
   text += fmt::format(" {} --layers {}", rank_option(a), a.layers);
   if (job.limit) text += fmt::format(" --budget-tokens {}", a.budget_tokens);
@@ -60,6 +60,21 @@ std::string command_of(const CompressArguments& a, const CompressJob& job) {
   return a.dtype.empty() ? text : text + " --dtype " + a.dtype;
 }
 
+/// "12 of 90 kv-heads: layer 3: 0, 2; layer 7: 1", "2 of 30 layers: 3, 7".
+std::string removed_text(const CompressArguments& arguments, const CompressedModel& made) {
+  std::string text = fmt::format("{} of {} {}", made.removed.size(), made.pieces, arguments.remove);
+  const tasks::RemovedPart part = tasks::removed_part_named(arguments.remove);
+  const bool has_index = part == tasks::RemovedPart::heads || part == tasks::RemovedPart::key_value_heads;
+  int64_t layer = -1;
+  for (const tasks::RemovedPiece& piece : made.removed) {
+    const char* lead = layer < 0 ? ": " : has_index && piece.layer != layer ? "; " : ", ";
+    text += has_index && piece.layer != layer ? fmt::format("{}layer {}: {}", lead, piece.layer, piece.index)
+                                              : fmt::format("{}{}", lead, has_index ? piece.index : piece.layer);
+    layer = piece.layer;
+  }
+  return text;
+}
+
 models::ModelCard card_of(const CompressArguments& arguments, const CompressJob& job, const CompressedModel& made,
                           const ModelAccount& before, const ModelAccount& after) {
   models::ModelCard card{.base = arguments.model};
@@ -76,6 +91,7 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
   };
   if (job.plan.qk != tasks::QkMethod::none) part("queries and keys", name_of(job.plan.qk), made.plan.qk_ranks);
   if (job.plan.vo != tasks::VoMethod::none) part("values and output", name_of(job.plan.vo), made.plan.vo_ranks);
+  if (job.removed) card.parts.push_back({.name = "removed", .method = removed_text(arguments, made), .ranks = {}});
   const auto text = [](const TextRange& range) {
     return models::ModelCard::Text{range.file, range.sha256, range.begin, range.end};
   };
@@ -171,6 +187,11 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                              {"evaluation", json_of(job.evaluation)},
                              {"context", arguments.context},
                              {"possible_savings", json_of(savings_of(arguments, job))}};
+  if (job.removed) {
+    out["remove"] = arguments.remove;
+    out["removed"] = nlohmann::ordered_json::array();
+    for (const tasks::RemovedPiece& piece : done.made.removed) out["removed"].push_back({piece.layer, piece.index});
+  }
   if (done.made.refinement)
     out["refinement"] = {{"target", arguments.refine},
                          {"steps", arguments.training.steps},
@@ -192,6 +213,7 @@ std::string text_of(const CompressArguments& arguments, const Compression& done)
   const auto add_note = [&](const std::string& note) {
     if (!note.empty()) out += fmt::format("note     {}\n", note);
   };
+  if (!arguments.remove.empty()) out += fmt::format("removed  {}\n", removed_text(arguments, done.made));
   add_note(done.made.shortage);
   add_note(done.calibration_note);
   if (const auto& refinement = done.made.refinement)

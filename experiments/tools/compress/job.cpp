@@ -57,11 +57,23 @@ CacheLimit limit_of(const std::string& text) {
   return limit;
 }
 
+/// What --remove cannot go with.
+void check_removal(const CompressArguments& a) {
+  require(a.part.empty() && a.method.empty() && a.vo_method.empty(),
+          "--remove {} takes heads out whole: without --part, --method and --vo-method", a.remove);
+  require(!std::isnan(a.keep) || !std::isnan(a.kl), "--remove {}: expected --keep S, the share that stays, or --kl X",
+          a.remove);
+  require(a.format != "plain", "--remove {}: expected --format compact, or compat", a.remove);
+  require(a.refine.empty() || a.format == "compact", "--remove {} --refine {}: needs --format compact", a.remove,
+          a.refine);
+}
+
 /// What --budget takes where nothing else is given, and what it cannot go with.
 void settle_budget(CompressArguments& a) {
   const bool has_budget = !a.budget.empty();
   require(has_budget || a.curve.empty(), "--curve needs --budget");
   require(a.curve.empty() || !a.eval.empty(), "--curve is measured on a text: needs --eval FILE");
+  if (!a.remove.empty()) return check_removal(a);
   if (a.part.empty()) a.part = has_budget ? "qk,vo" : "qk";
   if (!has_budget) return;
   if (a.vo_method.empty() && a.method.empty() && has_part(a, "vo")) a.vo_method = "whitened";
@@ -78,6 +90,11 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
                                std::set<int64_t>& layers) {
   using tasks::QkMethod, tasks::VoMethod;
   check_ranks(arguments);
+  layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
+  if (!arguments.remove.empty()) {
+    tasks::pieces_of(tasks::removed_part_named(arguments.remove), config, layers);
+    return tasks::empty_plan(config, QkMethod::none, VoMethod::none);
+  }
   const bool has_qk = has_part(arguments, "qk"), has_vo = has_part(arguments, "vo");
   const QkMethod qk = has_qk ? tasks::qk_method_named(arguments.method) : QkMethod::none;
   VoMethod vo = VoMethod::none;
@@ -85,7 +102,6 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   require(has_vo || (arguments.vo_method.empty() && !arguments.vo_rank), "--vo-method and --vo-rank need --part vo");
   require(has_qk || !arguments.vo_rank, "--part vo: give its rank by --rank, not by --vo-rank");
   tasks::require_suited(qk, config);
-  layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
   const std::optional<int64_t> rank = arguments.rank ? arguments.rank : arguments.mean_rank;
   const std::optional<int64_t> of_values = arguments.vo_rank ? arguments.vo_rank : rank;
@@ -137,7 +153,7 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
 std::string calibration_note(const CompressJob& job) {
   constexpr int64_t enough = 4;
   const int64_t width = job.base->description().config.width;
-  if (!job.calibration || job.calibration->count() >= enough * width) return "";
+  if (!job.calibration || job.removed || job.calibration->count() >= enough * width) return "";
   return fmt::format(
       "{} tokens of calibration are few for a model of width {}: directions that they do not show count as free; give "
       "{} or more",
@@ -168,13 +184,15 @@ CompressJob job_of(CompressArguments& arguments) {
   require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
           fmt::join(description.not_run, "; "));
   job.plan = plan_of(arguments, description.config, job.layers);
+  if (!arguments.remove.empty()) job.removed = tasks::removed_part_named(arguments.remove);
   job.has_budget = !arguments.rank;
   require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
           "{}: pairs-even has one width for all heads: use --rank", rank_option(arguments));
   job.format = models::export_format_named(arguments.format);
   require(!job.has_budget || job.format != models::ExportFormat::plain,
           "--format plain has one width for all heads: use --rank, not {}", rank_option(arguments));
-  if (const auto share = budget_share(arguments)) {  // that no ranks reach is said before a head is measured
+  if (const auto share = budget_share(arguments);
+      share && !job.removed) {  // that no ranks reach is said before a head is measured
     const tasks::HeadCosts costs(description.config, job.plan.qk, job.plan.vo, job.layers);
     costs.require_possible(share->first, share->second * costs.full(share->first));
   }

@@ -10,6 +10,7 @@
 
 #include "models/write/export.h"
 #include "tasks/compression/head_costs.h"
+#include "tasks/compression/head_removal.h"
 #include "tasks/compression/plan.h"
 #include "tasks/compression/refine.h"
 
@@ -42,6 +43,7 @@ struct CompressArguments {
   double keep = std::nan(""), cache = std::nan(""), kl = std::nan("");
   std::string budget;  ///< likewise: "cache=0.5", "bytes=6120" or "kl=0.02"
   std::string curve;   ///< SVG of loss against bytes of such budgets
+  std::string remove;  ///< "heads", …: in place of part, method and rank; keep is the share of them that stays, or kl
   int64_t budget_tokens = 512;
   int64_t context = 0, seed = 0;
   std::string refine, refine_text, refine_tokens, checkpoint;
@@ -72,6 +74,7 @@ struct CompressJob {
   std::set<int64_t> layers;  ///< that may change
   /// The plan of an equal rank; where a budget is spent one in its place, of the methods and layers.
   tasks::CompressionPlan plan{};
+  std::optional<tasks::RemovedPart> removed{};  ///< with --remove, in place of the plan
   bool has_budget = false;
   std::optional<CacheLimit> limit{};               ///< with --budget
   std::optional<std::filesystem::path> gnuplot{};  ///< with --curve
@@ -90,7 +93,7 @@ std::string calibration_note(const CompressJob& job);
 /// What --keep or --cache gives: a share of that budget; none without them.
 std::optional<std::pair<tasks::BudgetOf, double>> budget_share(const CompressArguments& arguments);
 
-/// "--rank 16", "--keep 0.5": how the ranks were asked for.
+/// "--rank 16", "--keep 0.5": how the ranks were asked for, or how many pieces stay.
 std::string rank_option(const CompressArguments& arguments);
 
 }  // namespace headroom::experiments

@@ -75,11 +75,41 @@ SpentBudget spent_on_cache(const CompressArguments& arguments, const CompressJob
   return spend(arguments, job, base, heads, budget, progress);
 }
 
-}  // namespace
+/// Takes out the pieces that --remove names, as many as --keep or --kl allows.
+void remove_pieces(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
+                   const CompressProgress& progress, CompressedModel& made) {
+  const auto weights = job.base->weights({.keep = models::Keep::computed});
+  const tasks::HeadRemoval removal(base.config(), *weights, *job.removed, job.layers);
+  made.pieces = std::ssize(removal.pieces());
+  const int64_t stay = std::max<int64_t>(1, std::llround(arguments.keep * static_cast<double>(made.pieces)));
+  const int64_t all = std::isnan(arguments.keep) ? made.pieces : made.pieces - stay;
+  const tasks::LayerProbe probe(base,
+                                tasks::probed_texts(calibration_pieces(job, arguments.context), arguments.context));
+  tasks::RemovalOrder order(removal, probe, [&](int64_t gone, int64_t measured) {
+    progress(fmt::format("removal: {} of {} {} gone, {} measured since", gone, made.pieces, arguments.remove, measured),
+             share(gone, std::max<int64_t>(1, all)));
+  });
+  made.removed = std::isnan(arguments.keep) ? order.within(arguments.kl) : order.first(all);
+  std::sort(made.removed.begin(), made.removed.end());
+  made.edit = job.format == models::ExportFormat::compact ? removal.edit(made.removed) : removal.silenced(made.removed);
+}
 
-CompressedModel make_compressed(const CompressArguments& arguments, const CompressJob& job,
-                                const models::Transformer& base, const CompressProgress& progress) {
-  CompressedModel made{.plan = job.plan};
+void refine(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
+            const CompressProgress& progress, CompressedModel& made) {
+  tasks::RefineConfig training = arguments.training;
+  training.bos = job.base->description().text_begin();
+  tasks::Refined refined =
+      tasks::refine(base, made.edit, job.refinement->tokens, training, [&](int64_t step, double loss) {
+        progress(fmt::format("refinement: step {} of {}, loss {:.4g}", step, training.steps, loss),
+                 share(step, training.steps));
+      });
+  made.edit = std::move(refined.edit);
+  made.refinement = {refined.first_loss, refined.last_loss, refined.trained};
+}
+
+/// Gives the heads the ranks of the plan, or those that a budget buys.
+void narrow_heads(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
+                  const CompressProgress& progress, CompressedModel& made) {
   const tasks::Calibration calibration = calibration_of(arguments, job, base, progress);
   const models::HeadGroup head = models::first_layer(base.config()).groups.at(0);
   if (calibration.has.any()) made.shortage = calibration.shortage(std::max(head.qk_dim, head.v_dim));
@@ -91,16 +121,15 @@ CompressedModel make_compressed(const CompressArguments& arguments, const Compre
     made.plan = spent(arguments, job, base, heads, progress);
   }
   made.edit = heads.edit(made.plan);
-  if (!job.refinement) return made;
-  tasks::RefineConfig training = arguments.training;
-  training.bos = job.base->description().text_begin();
-  tasks::Refined refined =
-      tasks::refine(base, made.edit, job.refinement->tokens, training, [&](int64_t step, double loss) {
-        progress(fmt::format("refinement: step {} of {}, loss {:.4g}", step, training.steps, loss),
-                 share(step, training.steps));
-      });
-  made.edit = std::move(refined.edit);
-  made.refinement = {refined.first_loss, refined.last_loss, refined.trained};
+}
+
+}  // namespace
+
+CompressedModel make_compressed(const CompressArguments& arguments, const CompressJob& job,
+                                const models::Transformer& base, const CompressProgress& progress) {
+  CompressedModel made{.plan = job.plan};
+  (job.removed ? remove_pieces : narrow_heads)(arguments, job, base, progress, made);
+  if (job.refinement) refine(arguments, job, base, progress, made);
   return made;
 }
 

@@ -10,6 +10,8 @@ namespace headroom::experiments {
 /// A compressed model in memory, and how it came about.
 struct CompressedModel {
   tasks::CompressionPlan plan;
+  tasks::RemovedPieces removed{};  ///< of --remove, ascending
+  int64_t pieces = 0;              ///< that there were of them
   models::ModelEdit edit{};
   std::string shortage{};               ///< what is to be said of a calibration that was too short
   std::optional<SpentBudget> budget{};  ///< of --budget

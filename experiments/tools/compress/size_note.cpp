@@ -12,6 +12,7 @@ using models::ExportFormat, models::WeightType;
 
 /// Whether some rank has fewer parameters.
 bool saves_parameters(const CompressJob& job) {
+  if (job.removed) return true;
   const tasks::HeadCosts costs(job.base->description().config, job.plan.qk, job.plan.vo, job.layers);
   return costs.saved() == tasks::BudgetOf::parameters;
 }
@@ -84,7 +85,10 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
   return fmt::format(
       "{}, and no --format or --dtype would make them smaller than the model's by a hundredth; {}quantising the whole "
       "model would",
-      reason, saves_parameters(job) ? "a lower rank or " : "");
+      reason,
+      job.removed             ? "removing more or "
+      : saves_parameters(job) ? "a lower rank or "
+                              : "");
 }
 
 }  // namespace headroom::experiments
