@@ -24,6 +24,12 @@ bool has_factored_heads(const LayerConfig& layer) {
          });
 }
 
+HeadGroup first_group(const TransformerConfig& config) {
+  for (const LayerConfig& layer : config.unequal_layers)
+    if (!layer.groups.empty()) return layer.groups[0];
+  return config.groups.at(0);
+}
+
 std::vector<LayerConfig> layers_of(const TransformerConfig& c) {
   std::vector<LayerConfig> layers;
   for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {

@@ -129,6 +129,8 @@ struct TransformerConfig {
 std::vector<LayerConfig> layers_of(const TransformerConfig& config);
 
 LayerConfig first_layer(const TransformerConfig& config);
+/// The first group of heads of the first layer that has one.
+HeadGroup first_group(const TransformerConfig& config);
 
 /// Keys that a position of the layer sees, itself among them; 0: all.
 inline int64_t window_of(const TransformerConfig& config, int64_t layer) {

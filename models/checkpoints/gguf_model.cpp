@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -37,6 +38,17 @@ class ArchitectureKeys {
       out.push_back(is_list ? list[static_cast<size_t>(i)] != 0 : (i + 1) % every != 0);
     return out;
   }
+  /// A number for each layer, which may be 0: a list, or one for all.
+  std::vector<int64_t> per_layer(const char* name, int64_t layers) const {
+    const auto found = metadata_.all().find(asked(name));
+    if (found == metadata_.all().end() || !found->second.is_array)
+      return std::vector<int64_t>(static_cast<size_t>(layers), count(name));
+    const std::vector<int64_t>& list = metadata_.integers(key(name));
+    if (std::ssize(list) != layers) complain(name, fmt::format("has {} entries for {} layers", list.size(), layers));
+    for (const int64_t number : list)
+      if (number < 0 || number > int64_t{1} << 40) complain(name, fmt::format("{} is no count", number));
+    return list;
+  }
   std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
   /// What keeps the model from being run among the keys that nothing asked for.
   std::vector<std::string> doubtful() const { return doubtful_gguf_keys(metadata_, architecture_ + ".", asked_); }
@@ -67,6 +79,39 @@ HeadGroup heads_of(const ArchitectureKeys& in, int64_t width) {
   group.qk_dim = in.count("attention.key_length", std::max<int64_t>(1, width / group.heads));
   group.v_dim = in.count("attention.value_length", group.qk_dim);
   return group;
+}
+
+/// The heads of llamas whose layers differ: those of the first layer that has any, which stand for all until
+/// spread_layers().
+HeadGroup first_heads_of(const ArchitectureKeys& in, int64_t layers) {
+  const std::vector<int64_t> heads = in.per_layer("attention.head_count", layers);
+  HeadGroup group;
+  group.heads = *std::max_element(heads.begin(), heads.end());
+  if (group.heads == 0) in.complain("attention.head_count", "is 0 in every layer");
+  group.qk_dim = in.count("attention.key_length");
+  group.v_dim = in.count("attention.value_length", group.qk_dim);
+  return group;
+}
+
+/// Gives each layer the heads and the network that it has.
+void spread_layers(const ArchitectureKeys& in, ModelDescription& model) {
+  TransformerConfig& c = model.config;
+  const std::vector<int64_t> heads = in.per_layer("attention.head_count", c.layers),
+                             keys = in.per_layer("attention.head_count_kv", c.layers),
+                             widths = in.per_layer("feed_forward_length", c.layers);
+  for (size_t i = 0; i < heads.size(); ++i) {
+    LayerConfig& layer = c.unequal_layers.emplace_back(LayerConfig{.groups = {}, .ffn_width = widths[i]});
+    if (heads[i] == 0) continue;
+    if (keys[i] == 0)
+      model.not_run.push_back(
+          fmt::format("{}: the attention of layer {} is one matrix", in.key("attention.head_count_kv"), i));
+    else if (heads[i] % keys[i] != 0)
+      in.complain("attention.head_count_kv",
+                  fmt::format("{} of layer {} does not divide its head_count = {}", keys[i], i, heads[i]));
+    layer.groups = c.groups;
+    layer.groups[0].heads = heads[i], layer.groups[0].kv_heads = keys[i] == heads[i] ? 0 : keys[i];
+  }
+  c.groups.clear();
 }
 
 /// Frequencies after a file's own divisors (Llama 3.1 and later).
@@ -113,11 +158,16 @@ void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& 
   c.norm_eps = in.positive("attention.layer_norm_rms_epsilon");
   c.activation = Activation::swiglu;
   c.attention_bias = c.ffn_bias = false;
-  const auto has_bias = [&](const char* name) { return in.has_tensor(fmt::format("blk.0.{}.bias", name)); };
+  const auto has_any = [&](const char* name) {
+    for (int64_t layer = 0; layer < c.layers; ++layer)
+      if (in.has_tensor(fmt::format("blk.{}.{}", layer, name))) return true;
+    return false;
+  };
+  const auto has_bias = [&](const char* name) { return has_any(fmt::format("{}.bias", name).c_str()); };
   c.q_bias = has_bias("attn_q"), c.k_bias = has_bias("attn_k"), c.v_bias = has_bias("attn_v");
   c.o_bias = has_bias("attn_output");
   c.ffn_bias = has_bias("ffn_up");
-  c.qk_norm = in.has_tensor("blk.0.attn_q_norm.weight");
+  c.qk_norm = has_any("attn_q_norm.weight");
   read_rope(file, in, model);
   c.rope_interleaved = family.interleaved_in_gguf;
   if (in.has("attention.sliding_window")) c.window = in.count("attention.sliding_window");
@@ -200,8 +250,9 @@ ModelDescription describe_gguf(const GgufFile& file) {
   c.causal = true;
   c.layers = in.count("block_count");
   c.width = in.count("embedding_length");
-  c.ffn_width = in.count("feed_forward_length");
-  c.groups = {heads_of(in, c.width)};
+  const bool is_uneven = architecture == uneven_llama;
+  if (!is_uneven) c.ffn_width = in.count("feed_forward_length");
+  c.groups = {is_uneven ? first_heads_of(in, c.layers) : heads_of(in, c.width)};
   c.max_length = model.context = in.count("context_length");
   c.vocab = c.output_dim = file.shape("token_embd.weight")[0];
   c.tied = !file.contains("output.weight");
@@ -209,6 +260,7 @@ ModelDescription describe_gguf(const GgufFile& file) {
   if (family->stack == Stack::gpt2) read_gpt2(in, model);
   else read_llama(file, in, *family, model);
   if (family->stack == Stack::gemma) read_gemma(in, c);
+  if (is_uneven) spread_layers(in, model);
   for (std::string& reason : in.doubtful()) model.not_run.push_back(std::move(reason));
   read_specials(file.metadata(), model);
   try {

@@ -122,15 +122,13 @@ double added_to(NameScheme scheme, const std::string& name) {
   return scheme == NameScheme::hugging_face_gemma && name.ends_with("norm.weight") ? 1 : 0;
 }
 
-RotaryPart rotary_part(NameScheme scheme, const std::string& name) {
+bool has_turned_rows(NameScheme scheme, const std::string& name) {
   const std::string path = take_apart(name).path;
-  for (const NameRow& row : name_table) {
-    const std::string ours = row.ours;
-    if (path != column(row, scheme) || scheme == NameScheme::hugging_face_gpt2) continue;
-    if (ours.ends_with(".q_proj")) return RotaryPart::query;
-    if (ours.ends_with(".k_proj")) return RotaryPart::key;
-  }
-  return RotaryPart::none;
+  return scheme != NameScheme::hugging_face_gpt2 &&
+         std::any_of(name_table.begin(), name_table.end(), [&](const NameRow& row) {
+           const std::string_view ours = row.ours;
+           return path == column(row, scheme) && (ours.ends_with(".q_proj") || ours.ends_with(".k_proj"));
+         });
 }
 
 bool is_buffer(NameScheme scheme, const std::string& name) {

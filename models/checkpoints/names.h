@@ -28,9 +28,8 @@ bool is_transposed(NameScheme scheme, const std::string& name);
 /// What is added to a tensor of that name for the weight that it stands for: 1 to Gemma's norms in folders, else 0.
 double added_to(NameScheme scheme, const std::string& name);
 
-/// Weights and biases whose rows are those of heads that turn with the position.
-enum class RotaryPart { none, query, key };
-RotaryPart rotary_part(NameScheme scheme, const std::string& name);
+/// Whether the rows of a weight or bias are those of heads that turn with the position.
+bool has_turned_rows(NameScheme scheme, const std::string& name);
 
 /// Whether the files may hold a tensor of that name although no weight is read from it: a mask, a table that we
 /// compute.

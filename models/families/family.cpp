@@ -84,9 +84,11 @@ const Family& family_named(std::string_view name) {
   return *found;
 }
 
-const Family* find_gguf_family(std::string_view architecture) { return find(&Family::gguf, architecture); }
+const Family* find_gguf_family(std::string_view architecture) {
+  return find(&Family::gguf, architecture == uneven_llama ? "llama" : architecture);
+}
 
 std::string family_names() { return listed(&Family::name); }
-std::string gguf_family_names() { return listed(&Family::gguf); }
+std::string gguf_family_names() { return fmt::format("{}, {}", listed(&Family::gguf), uneven_llama); }
 
 }  // namespace headroom::models

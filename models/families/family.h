@@ -69,6 +69,8 @@ struct Family {
 const Family* find_family(std::string_view name);
 /// The same. Throws Error for an unknown name.
 const Family& family_named(std::string_view name);
+/// The general.architecture of llamas whose layers differ in heads and widths, or lack them (Llama-Nemotron).
+inline constexpr std::string_view uneven_llama = "deci";
 /// The first family whose GGUF files have that general.architecture; null when there is none.
 const Family* find_gguf_family(std::string_view architecture);
 

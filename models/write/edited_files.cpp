@@ -1,5 +1,7 @@
 #include "models/write/edited_files.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "engine/error.h"
@@ -8,6 +10,22 @@
 #include "models/write/rebuilt.h"
 
 namespace headroom::models {
+
+namespace {
+
+/// Whether layers like these have a tensor of that name: some have no attention, or no feed-forward network.
+bool is_in(const std::vector<LayerConfig>& layers, const FileLayout& layout, const std::string& name) {
+  if (is_buffer(layout.scheme, name)) return true;
+  const std::string ours = renamed(layout.scheme, NameScheme::headroom, name.substr(layout.prefix.size()));
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const std::string block = fmt::format("blocks.{}.", i);
+    if (ours.starts_with(block + "attention") && layers[i].groups.empty()) return false;
+    if (ours.starts_with(block + "ffn") && layers[i].ffn_width == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 /// The base's tensors but for those of the edit.
 class EditedFiles::Store : public TensorStore {
@@ -23,8 +41,10 @@ class EditedFiles::Store : public TensorStore {
       const int axis = place.transposed ? 1 : 0;
       changed_[theirs] = place.parts == 1 ? values : with_part(theirs, values, axis, place.part, place.parts);
     }
+    const std::vector<LayerConfig> layers = layers_of(edit.config);
     for (const std::string& name : base_.names())
-      if (layout.scheme != NameScheme::headroom || has_full_shape_name(name)) names_.push_back(name);
+      if (layout.scheme == NameScheme::headroom ? has_full_shape_name(name) : is_in(layers, layout, name))
+        names_.push_back(name);
     for (const auto& [name, tensor] : changed_)
       if (!base_.contains(name)) names_.push_back(name);
   }

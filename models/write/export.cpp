@@ -16,9 +16,45 @@ namespace fs = std::filesystem;
 constexpr std::pair<ExportFormat, const char*> export_formats[] = {
     {ExportFormat::compat, "compat"}, {ExportFormat::compact, "compact"}, {ExportFormat::plain, "plain"}};
 
+/// Whether a layer has other heads than the base's, but of their width, or lacks its heads or its network.
+bool has_fewer_heads(const TransformerConfig& full, const TransformerConfig& edited) {
+  bool has_fewer = false;
+  for_each_layer(edited, [&](const LayerConfig& layer, int64_t) {
+    int64_t heads = 0;
+    for (const HeadGroup& group : layer.groups) heads += group.heads;
+    has_fewer |= heads < full.groups.at(0).heads || (layer.ffn_width == 0 && full.ffn_width > 0);
+  });
+  return has_fewer;
+}
+
+/// Throws Error where no GGUF file holds these layers as they are.
+void require_uneven_layers(const ModelFiles& base, const TransformerConfig& edited, const fs::path& to) {
+  const Family& family = family_named(base.description().family);
+  require(to.extension() == ".gguf" && find_gguf_family(uneven_llama)->gguf == family.gguf && edited.window == 0 &&
+              base.layout().scheme != NameScheme::headroom,
+          "layers that have fewer heads than others are held by GGUF files of llamas alone");
+  require(!first_layer(edited).groups.empty(),
+          "the first layer has no heads: no GGUF file says how wide those of others are");
+  const HeadGroup& whole = base.full_config().groups.at(0);
+  for_each_layer(edited, [&](const LayerConfig& layer, int64_t) {
+    require(
+        layer.groups.size() <= 1,
+        "some keys of a layer are read by more query heads than others, which GGUF files cannot say: remove kv-heads");
+    if (layer.groups.empty()) return;
+    HeadGroup group = layer.groups[0];
+    group.heads = whole.heads, group.kv_heads = whole.kv_heads;
+    require(group == whole, "layers have fewer heads and narrower ones, too");
+  });
+}
+
 /// The shapes that the format writes. Throws Error for what it cannot hold.
-TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited) {
+TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
+                           const fs::path& to) {
   const TransformerConfig& full = base.full_config();
+  if (format == ExportFormat::plain && has_fewer_heads(full, edited)) {
+    require_uneven_layers(base, edited, to);
+    return edited;
+  }
   const Family& family = family_named(base.description().family);
   require(!family.is_fused() || base.layout().scheme != NameScheme::headroom,
           "GPT-2's queries, keys and values are one matrix in other files, which is not put together again");
@@ -31,6 +67,12 @@ TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const Tr
           "cuts every head)",
           full.groups.at(0).qk_dim);
   return full_shape(full, edited, widest);
+}
+
+/// The edit in the shapes that the format writes.
+ModelEdit shaped(ExportFormat format, const ModelFiles& base, const ModelEdit& edit, const fs::path& to) {
+  const TransformerConfig shape = shape_in(format, base, edit.config, to);
+  return shape.unequal_layers.empty() ? rebuilt(base, edit, shape) : edit;
 }
 
 /// Which tensors a type is for: those of the edit, or all of a file that is not edited.
@@ -73,7 +115,7 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
       const bool is_held = to.extension() != ".gguf" && family_named(base.description().family).holds_classifiers();
       require(edited.pooling == Pooling::none || is_held,
               "only folders of the Llama family and compact ones hold classifiers");
-      (void)shape_in(format, base, edited);
+      (void)shape_in(format, base, edited, to);
     }
   } catch (const Error& error) {
     return fmt::format("format {} cannot hold this model: {}", name_of(format), error.what());
@@ -84,7 +126,7 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
 int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
                      std::optional<WeightType> type) {
   if (format == ExportFormat::compact) return compact_bytes(base, edit, type);
-  const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
+  const EditedFiles files(base, shaped(format, base, edit, to));
   return tensor_bytes(files, to, {.type = type, .is_retyped = retyped_in(files, edit)});
 }
 
@@ -98,7 +140,7 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
       return markdown_of(*options.card, name_of(format), loaded_by(format, to), conversion);
     };
   if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
-  const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
+  const EditedFiles files(base, shaped(format, base, edit, to));
   convert.reference = [&] { return load(base, edit); };
   convert.is_retyped = retyped_in(files, edit);
   return write_model(files, to, convert);

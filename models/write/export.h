@@ -12,8 +12,9 @@ namespace headroom::models {
 ///   compat   at the full shapes of the base: a GGUF file or a Hugging Face folder that other software loads; computes
 ///            as much as the base
 ///   compact  as it is, in our own schema (write_compact.h): loads here, computes less
-///   plain    as compat, with narrower heads, where all of them fit one width and turn as heads of that width do: loads
-///            in other software and computes less
+///   plain    as compat, with narrower heads, where all of them fit one width and turn as heads of that width do, or in
+///            GGUF files of llamas with fewer of them, or none, in some layers: loads in other software and computes
+///            less
 enum class ExportFormat { compat, compact, plain };
 const char* name_of(ExportFormat format);
 /// The format of that name. Throws Error that lists the known ones.

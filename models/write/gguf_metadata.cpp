@@ -1,6 +1,7 @@
 #include "models/write/gguf_metadata.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "engine/error.h"
@@ -21,9 +22,30 @@ int64_t file_type(const std::vector<TensorMove>& moves) {
   return form ? engine::traits_of(*form).gguf_file_type : 0;
 }
 
+/// Whose keys a file of the model has.
+std::string_view architecture_of(const ModelDescription& model) {
+  return model.config.unequal_layers.empty() ? family_named(model.family).gguf : uneven_llama;
+}
+
+/// What counts for every layer, or a list.
+GgufValue layer_counts(const TransformerConfig& c, const std::function<int64_t(const LayerConfig&)>& count) {
+  std::vector<int64_t> counts;
+  for (const LayerConfig& layer : layers_of(c)) counts.push_back(count(layer));
+  return c.unequal_layers.empty() ? gguf_u32(counts[0]) : gguf_i32_list(std::move(counts));
+}
+GgufValue head_counts(const TransformerConfig& c) {
+  return layer_counts(c, [](const LayerConfig& l) { return l.groups.empty() ? 0 : l.groups[0].heads; });
+}
+GgufValue key_counts(const TransformerConfig& c) {
+  return layer_counts(c, [](const LayerConfig& l) { return l.groups.empty() ? 0 : l.groups[0].key_value_heads(); });
+}
+GgufValue network_widths(const TransformerConfig& c) {
+  return layer_counts(c, [](const LayerConfig& l) { return l.ffn_width; });
+}
+
 void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pairs) {
   pairs.emplace_back(at + "rope.freq_base", gguf_f32(c.rope_base));
-  pairs.emplace_back(at + "rope.dimension_count", gguf_u32(c.groups[0].qk_dim));
+  pairs.emplace_back(at + "rope.dimension_count", gguf_u32(first_group(c).qk_dim));
   if (c.rope_scaling.kind != RopeScalingKind::linear) return;
   pairs.emplace_back(at + "rope.scaling.type", gguf_text("linear"));
   pairs.emplace_back(at + "rope.scaling.factor", gguf_f32(c.rope_scaling.factor));
@@ -46,15 +68,15 @@ void add_gemma(const std::string& at, const TransformerConfig& c, GgufPairs& pai
 /// The architecture's keys.
 void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   const TransformerConfig& c = model.config;
-  const HeadGroup& group = c.groups[0];
+  const HeadGroup group = first_group(c);
   const Family& family = family_named(model.family);
-  const std::string at = fmt::format("{}.", family.gguf);
+  const std::string at = fmt::format("{}.", architecture_of(model));
   const auto add = [&](const char* key, GgufValue value) { pairs.emplace_back(at + key, std::move(value)); };
   add("block_count", gguf_u32(c.layers));
   add("context_length", gguf_u32(model.context));
   add("embedding_length", gguf_u32(c.width));
-  add("feed_forward_length", gguf_u32(c.ffn_width));
-  add("attention.head_count", gguf_u32(group.heads));
+  add("feed_forward_length", network_widths(c));
+  add("attention.head_count", head_counts(c));
   add("vocab_size", gguf_u32(c.vocab));
   if (family.stack == Stack::gpt2) {
     require(c.activation == Activation::gelu_tanh, "activation {}: a GGUF file of {} means gelu_new",
@@ -62,7 +84,7 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
     add("attention.layer_norm_epsilon", gguf_f32(c.norm_eps));
     return;
   }
-  add("attention.head_count_kv", gguf_u32(group.key_value_heads()));
+  add("attention.head_count_kv", key_counts(c));
   add("attention.layer_norm_rms_epsilon", gguf_f32(c.norm_eps));
   add("attention.key_length", gguf_u32(group.qk_dim));
   add("attention.value_length", gguf_u32(group.v_dim));
@@ -74,8 +96,26 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   add_rope(at, c, pairs);
 }
 
+/// The keys of a GGUF source under the name of layers that differ, with what each has.
+void set_layers(const ModelDescription& model, GgufPairs& pairs) {
+  const std::string from = fmt::format("{}.", family_named(model.family).gguf), to = fmt::format("{}.", uneven_llama);
+  const HeadGroup group = first_group(model.config);
+  const std::map<std::string, GgufValue> own{{"general.architecture", gguf_text(std::string(uneven_llama))},
+                                             {to + "feed_forward_length", network_widths(model.config)},
+                                             {to + "attention.head_count", head_counts(model.config)},
+                                             {to + "attention.head_count_kv", key_counts(model.config)},
+                                             {to + "attention.key_length", gguf_u32(group.qk_dim)},
+                                             {to + "attention.value_length", gguf_u32(group.v_dim)},
+                                             {to + "rope.dimension_count", gguf_u32(group.qk_dim)}};
+  for (auto& [key, value] : pairs)
+    if (key.starts_with(from)) key = to + key.substr(from.size());
+  std::erase_if(pairs, [&](const auto& pair) { return own.contains(pair.first); });
+  pairs.insert(pairs.end(), own.begin(), own.end());
+}
+
 /// The keys of a GGUF source with the heads of the model where they are others. A key that is left out has its default.
 void set_heads(const ModelDescription& model, GgufPairs& pairs) {
+  if (!model.config.unequal_layers.empty()) return set_layers(model, pairs);
   const HeadGroup& group = model.config.groups[0];
   const Family& family = family_named(model.family);
   const std::string at = fmt::format("{}.", family.gguf);
@@ -113,7 +153,7 @@ GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>&
     return pairs;
   }
   const ModelDescription& model = source.description();
-  pairs = {{"general.architecture", gguf_text(std::string(family_named(model.family).gguf))},
+  pairs = {{"general.architecture", gguf_text(std::string(architecture_of(model)))},
            {"general.type", gguf_text("model")},
            {"general.name", gguf_text(model.name)},
            {"general.file_type", gguf_u32(file_type(moves))},

@@ -13,8 +13,9 @@ namespace {
 /// Frequencies of the first group under a scaling.
 std::vector<double> frequencies_with(TransformerConfig config, const RopeScaling& scaling) {
   config.rope_scaling = scaling;
-  config.groups[0].rope_frequencies.clear();
-  return rope_frequencies(config, config.groups[0], 0);
+  HeadGroup group = first_group(config);
+  group.rope_frequencies.clear();
+  return rope_frequencies(config, group, 0);
 }
 
 double largest_relative_error(const std::vector<double>& a, const std::vector<double>& b) {
@@ -61,10 +62,11 @@ std::vector<RopeScaling> candidates(const std::vector<double>& plain, const std:
 
 std::vector<float> rope_divisors(const TransformerConfig& config) {
   std::vector<float> divisors;
-  const bool has_own = !config.groups[0].rope_frequencies.empty();
+  const HeadGroup group = first_group(config);
+  const bool has_own = !group.rope_frequencies.empty();
   if (!has_own && config.rope_scaling.kind != RopeScalingKind::llama3) return divisors;
   const std::vector<double> plain = frequencies_with(config, {});
-  const std::vector<double> scaled = rope_frequencies(config, config.groups[0], 0);
+  const std::vector<double> scaled = rope_frequencies(config, group, 0);
   for (size_t i = 0; i < plain.size(); ++i) divisors.push_back(static_cast<float>(plain[i] / scaled[i]));
   return divisors;
 }

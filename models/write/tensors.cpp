@@ -127,7 +127,7 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
                                    const ConvertOptions& options) {
   const TensorStore& store = source.tensors();
   const FileLayout from = source.layout();
-  const HeadGroup& group = source.description().config.groups[0];
+  const int64_t head_dim = first_group(source.description().config).qk_dim;
   const bool turns = source.description().config.rope_interleaved != target.rope_interleaved;
   std::vector<TensorMove> moves;
   for (const std::string& name : store.names()) {
@@ -137,9 +137,7 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
     move.transposed = is_transposed(from.scheme, name) != is_transposed(target.layout.scheme, move.to);
     if (move.transposed) move.shape = {move.shape[1], move.shape[0]};
     move.added = added_to(from.scheme, name) - added_to(target.layout.scheme, move.to);
-    const RotaryPart part = rotary_part(from.scheme, name);
-    if (turns && part == RotaryPart::query) move.turned_heads = group.heads;
-    if (turns && part == RotaryPart::key) move.turned_heads = group.key_value_heads();
+    if (turns && has_turned_rows(from.scheme, name)) move.turned_heads = move.shape[0] / head_dim;
     moves.push_back(std::move(move));
   }
   const bool is_folder = target.layout.scheme != NameScheme::gguf;

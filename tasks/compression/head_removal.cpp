@@ -38,21 +38,91 @@ int64_t count_in(RemovedPart part, const HeadGroup& group) {
   return 1;
 }
 
+/// What stays of a layer.
+struct Kept {
+  std::vector<bool> heads;  ///< by query head
+  bool feed_forward = true;
+  bool has_heads() const { return std::find(heads.begin(), heads.end(), true) != heads.end(); }
+};
+
+HeadGroup group_of(const models::TransformerConfig& base, int64_t layer) {
+  return models::layers_of(base)[static_cast<size_t>(layer)].groups[0];
+}
+
+/// What stays of each layer that loses something. `all`: every piece, ascending.
+std::map<int64_t, Kept> kept_beside(const models::TransformerConfig& base, RemovedPart part, const RemovedPieces& all,
+                                    const RemovedPieces& removed) {
+  std::map<int64_t, Kept> kept;
+  std::set<RemovedPiece> seen;
+  for (const RemovedPiece& piece : removed) {
+    require(std::binary_search(all.begin(), all.end(), piece), "removal: there is no piece {} of layer {}", piece.index,
+            piece.layer);
+    require(seen.insert(piece).second, "removal: piece {} of layer {} is given twice", piece.index, piece.layer);
+    const HeadGroup group = group_of(base, piece.layer);
+    Kept& own = kept[piece.layer];
+    own.heads.resize(static_cast<size_t>(group.heads), true);
+    const int64_t at_once = group.heads / count_in(part, group);
+    for (int64_t i = 0; i < at_once; ++i) own.heads[static_cast<size_t>(piece.index * at_once + i)] = false;
+    own.feed_forward = part != RemovedPart::layers;
+  }
+  return kept;
+}
+
+/// Heads of the base that are one group now: each key is read by as many queries.
+struct KeptGroup {
+  std::vector<int64_t> queries, keys;
+};
+
+/// Those whose keys are read by most queries first.
+std::vector<KeptGroup> kept_groups(const Kept& kept, const HeadGroup& base) {
+  const int64_t shared = base.heads / base.key_value_heads();
+  std::map<size_t, KeptGroup, std::greater<>> groups;
+  for (int64_t key = 0; key < base.key_value_heads(); ++key) {
+    std::vector<int64_t> queries;
+    for (int64_t head = key * shared; head < (key + 1) * shared; ++head)
+      if (kept.heads[static_cast<size_t>(head)]) queries.push_back(head);
+    if (queries.empty()) continue;
+    KeptGroup& group = groups[queries.size()];
+    group.keys.push_back(key);
+    group.queries.insert(group.queries.end(), queries.begin(), queries.end());
+  }
+  std::vector<KeptGroup> out;
+  for (auto& [count, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+
+LayerConfig layer_with(const Kept& kept, LayerConfig layer) {
+  const HeadGroup base = layer.groups[0];
+  if (!kept.feed_forward) layer.ffn_width = 0;
+  layer.groups.clear();
+  for (const KeptGroup& own : kept_groups(kept, base)) {
+    HeadGroup& group = layer.groups.emplace_back(base);
+    group.heads = std::ssize(own.queries);
+    if (base.kv_heads != 0) group.kv_heads = std::ssize(own.keys);
+  }
+  return layer;
+}
+
+/// The model's config with these layers in place of its own.
+models::TransformerConfig config_with(const models::TransformerConfig& base, const std::map<int64_t, Kept>& all) {
+  models::TransformerConfig config = base;
+  config.unequal_layers = models::layers_of(base);
+  for (const auto& [layer, kept] : all) {
+    LayerConfig& own = config.unequal_layers[static_cast<size_t>(layer)];
+    own = layer_with(kept, own);
+  }
+  config.groups.clear();
+  config.ffn_width = config.o_rank = 0;
+  merge_equal_layers(config);
+  models::validate(config);
+  return config;
+}
+
 /// The rows of some heads of a projection (H·d, …), or of its bias.
 Tensor rows_of(const Tensor& whole, const std::vector<int64_t>& heads, int64_t dim) {
   std::vector<Tensor> parts;
   for (const int64_t head : heads) parts.push_back(whole.slice(0, head * dim, (head + 1) * dim).contiguous());
   return engine::concat(parts, 0);
-}
-
-/// The layer's config with its layers listed one by one.
-models::TransformerConfig with_layers(const models::TransformerConfig& base, std::vector<LayerConfig> layers) {
-  models::TransformerConfig config = base;
-  config.unequal_layers = std::move(layers);
-  config.groups.clear();
-  config.ffn_width = config.o_rank = 0;
-  merge_equal_layers(config);
-  return config;
 }
 
 void require_count(const HeadRemoval& removal, int64_t count) {
@@ -99,87 +169,52 @@ HeadRemoval::HeadRemoval(const models::TransformerConfig& base, models::WeightSo
   for (const int64_t layer : layers) weights_.merge(attention_weights(base_, weights, layer));
 }
 
-bool HeadRemoval::Kept::has_heads() const { return std::find(heads.begin(), heads.end(), true) != heads.end(); }
-
-HeadGroup HeadRemoval::group_of(int64_t layer) const {
-  return models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
-}
-
-std::map<int64_t, HeadRemoval::Kept> HeadRemoval::kept_beside(const RemovedPieces& removed) const {
-  std::map<int64_t, Kept> kept;
-  std::set<RemovedPiece> seen;
-  for (const RemovedPiece& piece : removed) {
-    require(std::binary_search(pieces_.begin(), pieces_.end(), piece), "removal: there is no piece {} of layer {}",
-            piece.index, piece.layer);
-    require(seen.insert(piece).second, "removal: piece {} of layer {} is given twice", piece.index, piece.layer);
-    const HeadGroup group = group_of(piece.layer);
-    Kept& own = kept[piece.layer];
-    own.heads.resize(static_cast<size_t>(group.heads), true);
-    const int64_t at_once = group.heads / count_in(part_, group);
-    for (int64_t i = 0; i < at_once; ++i) own.heads[static_cast<size_t>(piece.index * at_once + i)] = false;
-    own.feed_forward = part_ != RemovedPart::layers;
-  }
-  return kept;
-}
-
-LayerConfig HeadRemoval::write(int64_t layer, const Kept& kept, models::NamedTensors& out) const {
-  LayerConfig config = models::layers_of(base_)[static_cast<size_t>(layer)];
-  const HeadGroup base = config.groups[0];
-  if (!kept.feed_forward) config.ffn_width = 0;
-  config.groups.clear();
-  if (!kept.has_heads()) return config;
-  const int64_t shared = base.heads / base.key_value_heads();
-  std::map<size_t, std::vector<int64_t>, std::greater<>> keys;  // query heads that stay of a key → keys
-  std::vector<std::vector<int64_t>> queries(static_cast<size_t>(base.key_value_heads()));
-  for (int64_t head = 0; head < base.heads; ++head)
-    if (kept.heads[static_cast<size_t>(head)]) queries[static_cast<size_t>(head / shared)].push_back(head);
-  for (int64_t key = 0; key < base.key_value_heads(); ++key)
-    if (const size_t count = queries[static_cast<size_t>(key)].size(); count > 0) keys[count].push_back(key);
-  const std::string path = fmt::format("blocks.{}.attention.", layer);
-  const auto put = [&](const char* name, const std::vector<int64_t>& heads, int64_t dim) {
-    for (const char* kind : {".weight", ".bias"})
-      if (const auto whole = weights_.find(fmt::format("{}0.{}{}", path, name, kind)); whole != weights_.end())
-        out.emplace_back(fmt::format("{}{}.{}{}", path, config.groups.size(), name, kind),
-                         rows_of(whole->second, heads, dim));
-  };
-  std::vector<Tensor> columns;  // of W_O (D, d), of the heads in the order of the groups
-  const Tensor& output = weights_.at(path + "o_proj.weight");
-  for (const auto& [count, own] : keys) {
-    std::vector<int64_t> heads;
-    for (const int64_t key : own)
-      heads.insert(heads.end(), queries[static_cast<size_t>(key)].begin(), queries[static_cast<size_t>(key)].end());
-    for (const int64_t head : heads)
-      columns.push_back(output.slice(1, head * base.v_dim, (head + 1) * base.v_dim).contiguous());
-    put("q_proj", heads, base.qk_dim), put("k_proj", own, base.qk_dim), put("v_proj", own, base.v_dim);
-    for (const char* norm : {"q_norm", "k_norm"})
-      if (const auto weight = weights_.find(fmt::format("{}0.{}.weight", path, norm)); weight != weights_.end())
-        out.emplace_back(fmt::format("{}{}.{}.weight", path, config.groups.size(), norm), weight->second);
-    HeadGroup group = base;
-    group.heads = std::ssize(heads), group.kv_heads = std::ssize(own);
-    if (base.kv_heads == 0) group.kv_heads = 0;
-    config.groups.push_back(group);
-  }
-  out.emplace_back(path + "o_proj.weight", engine::concat(columns, 1));
-  return config;
+models::TransformerConfig config_without(const models::TransformerConfig& base, RemovedPart part,
+                                         const RemovedPieces& removed) {
+  std::set<int64_t> layers;
+  for (const RemovedPiece& piece : removed) layers.insert(piece.layer);
+  return config_with(base, kept_beside(base, part, pieces_of(part, base, layers), removed));
 }
 
 models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed) const {
-  std::vector<LayerConfig> layers = models::layers_of(base_);
-  models::ModelEdit out{.config = {}, .weights = {}};
-  for (const auto& [layer, kept] : kept_beside(removed))
-    layers[static_cast<size_t>(layer)] = write(layer, kept, out.weights);
-  out.config = with_layers(base_, std::move(layers));
-  models::validate(out.config);
+  const std::map<int64_t, Kept> all = kept_beside(base_, part_, pieces_, removed);
+  models::ModelEdit out{.config = config_with(base_, all), .weights = {}};
+  for (const auto& [layer, kept] : all) {
+    if (!kept.has_heads()) continue;
+    const HeadGroup base = group_of(base_, layer);
+    const std::string path = fmt::format("blocks.{}.attention.", layer);
+    std::vector<Tensor> columns;  // of W_O (D, d), of the heads in the order of the groups
+    const Tensor& output = weights_.at(path + "o_proj.weight");
+    int64_t index = 0;
+    for (const KeptGroup& own : kept_groups(kept, base)) {
+      const std::string from = path + "0.", to = fmt::format("{}{}.", path, index++);
+      const auto put = [&](const std::string& name, const std::vector<int64_t>& heads, int64_t dim) {
+        if (const auto whole = weights_.find(from + name); whole != weights_.end())
+          out.weights.emplace_back(to + name, rows_of(whole->second, heads, dim));
+      };
+      for (const std::string kind : {"weight", "bias"}) {
+        put("q_proj." + kind, own.queries, base.qk_dim);
+        put("k_proj." + kind, own.keys, base.qk_dim);
+        put("v_proj." + kind, own.keys, base.v_dim);
+      }
+      for (const std::string norm : {"q_norm.weight", "k_norm.weight"})
+        if (const auto weight = weights_.find(from + norm); weight != weights_.end())
+          out.weights.emplace_back(to + norm, weight->second);
+      for (const int64_t head : own.queries)
+        columns.push_back(output.slice(1, head * base.v_dim, (head + 1) * base.v_dim).contiguous());
+    }
+    out.weights.emplace_back(path + "o_proj.weight", engine::concat(columns, 1));
+  }
   return out;
 }
 
 models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed) const {
-  (void)edit(removed);  // refuses what cannot go
+  (void)config_without(base_, part_, removed);  // refuses what cannot go
   models::ModelEdit out{.config = base_, .weights = {}};
-  for (const auto& [layer, kept] : kept_beside(removed)) {
+  for (const auto& [layer, kept] : kept_beside(base_, part_, pieces_, removed)) {
     const std::string path = fmt::format("blocks.{}.", layer), name = path + "attention.o_proj";
     const Tensor output = weights_.at(name + ".weight").clone();  // (D, H·d)
-    const int64_t dim = group_of(layer).v_dim;
+    const int64_t dim = group_of(base_, layer).v_dim;
     for (size_t head = 0; head < kept.heads.size(); ++head)
       if (!kept.heads[head])
         for (int64_t row = 0; row < output.dim(0); ++row)

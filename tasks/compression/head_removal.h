@@ -37,6 +37,11 @@ using RemovedPieces = std::vector<RemovedPiece>;
 /// different shapes, factors, or norms behind its sums.
 RemovedPieces pieces_of(RemovedPart part, const models::TransformerConfig& base, const std::set<int64_t>& layers);
 
+/// The config of the model without them. Heads of a layer whose keys are read by as many query heads are one group.
+/// Throws Error for what is no piece, or given twice, and where no head of any layer stays.
+models::TransformerConfig config_without(const models::TransformerConfig& base, RemovedPart part,
+                                         const RemovedPieces& removed);
+
 /// Takes pieces out of a model.
 class HeadRemoval {
  public:
@@ -48,28 +53,20 @@ class HeadRemoval {
   const models::TransformerConfig& base() const { return base_; }
   const RemovedPieces& pieces() const { return pieces_; }
 
-  /// The model without them: smaller, and its cache, too. Heads of a layer whose keys are read by as many query heads
-  /// are one group. Throws Error for what is no piece, or given twice, and where no head of any layer stays.
+  /// The model without them: smaller, and its cache, too. Throws Error as config_without().
   models::ModelEdit edit(const RemovedPieces& removed) const;
   /// The same model at the original's shapes, for files that hold no others: what is gone adds zeros.
   models::ModelEdit silenced(const RemovedPieces& removed) const;
 
  private:
-  /// What stays of a layer's query heads, and of the layer.
-  struct Kept {
-    std::vector<bool> heads;  ///< by query head
-    bool feed_forward = true;
-    bool has_heads() const;
-  };
-  std::map<int64_t, Kept> kept_beside(const RemovedPieces& removed) const;
-  models::LayerConfig write(int64_t layer, const Kept& kept, models::NamedTensors& out) const;
-  models::HeadGroup group_of(int64_t layer) const;
-
   models::TransformerConfig base_;
   RemovedPart part_;
   RemovedPieces pieces_;
   std::map<std::string, Tensor> weights_;  ///< of the attention of the layers, by our names
 };
+
+/// Tokens on which each piece's loss is measured: half of what heads alone get, as many more measurements are made.
+inline constexpr int64_t removal_tokens = 512;
 
 /// The order in which pieces go: the KL divergence of the model without what is gone and one piece more is measured for
 /// every piece that is left, and the sixteenth of all pieces goes that loses least, or one piece; then those that are

@@ -8,9 +8,8 @@
 
 namespace headroom::tasks {
 
-TokenBatch probed_texts(TokenBatch texts, int64_t context) {
-  constexpr int64_t probed_tokens = 1024;
-  const auto few = static_cast<size_t>(std::max<int64_t>(1, probed_tokens / context));
+TokenBatch probed_texts(TokenBatch texts, int64_t context, int64_t tokens) {
+  const auto few = static_cast<size_t>(std::max<int64_t>(1, tokens / context));
   texts.resize(std::min(texts.size(), few));
   return texts;
 }

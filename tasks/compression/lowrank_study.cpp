@@ -202,8 +202,8 @@ models::ModelEdit LowRankStudy::without_pieces(const std::set<int64_t>& layers, 
     MeasuredPieces out;
     out.removal = std::make_unique<const HeadRemoval>(config, *own.weights(), *config_.removed, layers);
     if (!is_measured) return out;
-    out.probe =
-        std::make_unique<const LayerProbe>(own.unpacked(device), probed_texts(calibration_pieces(), config_.context));
+    out.probe = std::make_unique<const LayerProbe>(own.unpacked(device),
+                                                   probed_texts(calibration_pieces(), config_.context, removal_tokens));
     out.order = std::make_unique<RemovalOrder>(*out.removal, *out.probe);
     return out;
   });

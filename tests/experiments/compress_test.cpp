@@ -228,7 +228,7 @@ TEST_CASE("heads are taken out by what the model loses without them", "[compress
        {std::pair{"--remove heads --rank 2 --format compact", "expected --keep S, the share that stays, or --kl X"},
         {"--remove heads --keep 0.5 --kl 1 --format compact", "expected one of --rank, --mean-rank, --keep"},
         {"--remove heads --keep 0.5 --part qk --format compact", "takes heads out whole"},
-        {"--remove heads --keep 0.5 --format plain", "expected --format compact, or compat"},
+        {"--remove heads --keep 0.5 --format plain", "GGUF files of llamas alone"},
         {"--remove heads --keep 0.5 --refine logits --format compat", "needs --format compact"}}) {
     Program program(folder.path(), command(arguments));
     CHECK(program.wait() == 1);

@@ -63,7 +63,6 @@ void check_removal(const CompressArguments& a) {
           "--remove {} takes heads out whole: without --part, --method and --vo-method", a.remove);
   require(!std::isnan(a.keep) || !std::isnan(a.kl), "--remove {}: expected --keep S, the share that stays, or --kl X",
           a.remove);
-  require(a.format != "plain", "--remove {}: expected --format compact, or compat", a.remove);
   require(a.refine.empty() || a.format == "compact", "--remove {} --refine {}: needs --format compact", a.remove,
           a.refine);
 }
@@ -92,6 +91,8 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   check_ranks(arguments);
   layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
   if (!arguments.remove.empty()) {
+    if (arguments.format == "plain") layers.erase(0);  // other software reads the width of heads from it
+    require(!layers.empty(), "--format plain keeps the first layer whole, and the model has no other");
     tasks::pieces_of(tasks::removed_part_named(arguments.remove), config, layers);
     return tasks::empty_plan(config, QkMethod::none, VoMethod::none);
   }
@@ -148,6 +149,14 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
   if (job.refinement) require_disjoint("refinement", *job.refinement, *job.evaluation);
 }
 
+/// A config like that of the model to be made.
+models::TransformerConfig example_of(const CompressJob& job) {
+  const models::TransformerConfig& base = job.base->description().config;
+  if (!job.removed) return tasks::compressed_config(base, job.plan);
+  if (job.format == models::ExportFormat::compat) return base;  // what is gone adds zeros
+  return tasks::config_without(base, *job.removed, {tasks::pieces_of(*job.removed, base, job.layers).back()});
+}
+
 }  // namespace
 
 std::string calibration_note(const CompressJob& job) {
@@ -189,7 +198,7 @@ CompressJob job_of(CompressArguments& arguments) {
   require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
           "{}: pairs-even has one width for all heads: use --rank", rank_option(arguments));
   job.format = models::export_format_named(arguments.format);
-  require(!job.has_budget || job.format != models::ExportFormat::plain,
+  require(!job.has_budget || job.removed || job.format != models::ExportFormat::plain,
           "--format plain has one width for all heads: use --rank, not {}", rank_option(arguments));
   if (const auto share = budget_share(arguments);
       share && !job.removed) {  // that no ranks reach is said before a head is measured
@@ -200,8 +209,7 @@ CompressJob job_of(CompressArguments& arguments) {
     const int64_t full = models::cache_bytes(description.config, engine::BlockFormat::f16);
     tasks::require_cache_bytes(job.limit->bytes(full), description.config, job.plan.qk, job.plan.vo);
   }
-  const std::string refusal =
-      models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
+  const std::string refusal = models::refusal_of(job.format, *job.base, example_of(job), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
   if (job.format != models::ExportFormat::compact && !arguments.dtype.empty())
     models::check_type(arguments.out, models::weight_type_named(arguments.dtype));

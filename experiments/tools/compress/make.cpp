@@ -83,15 +83,15 @@ void remove_pieces(const CompressArguments& arguments, const CompressJob& job, c
   made.pieces = std::ssize(removal.pieces());
   const int64_t stay = std::max<int64_t>(1, std::llround(arguments.keep * static_cast<double>(made.pieces)));
   const int64_t all = std::isnan(arguments.keep) ? made.pieces : made.pieces - stay;
-  const tasks::LayerProbe probe(base,
-                                tasks::probed_texts(calibration_pieces(job, arguments.context), arguments.context));
+  const tasks::LayerProbe probe(
+      base, tasks::probed_texts(calibration_pieces(job, arguments.context), arguments.context, tasks::removal_tokens));
   tasks::RemovalOrder order(removal, probe, [&](int64_t gone, int64_t measured) {
     progress(fmt::format("removal: {} of {} {} gone, {} measured since", gone, made.pieces, arguments.remove, measured),
              share(gone, std::max<int64_t>(1, all)));
   });
   made.removed = std::isnan(arguments.keep) ? order.within(arguments.kl) : order.first(all);
   std::sort(made.removed.begin(), made.removed.end());
-  made.edit = job.format == models::ExportFormat::compact ? removal.edit(made.removed) : removal.silenced(made.removed);
+  made.edit = job.format == models::ExportFormat::compat ? removal.silenced(made.removed) : removal.edit(made.removed);
 }
 
 void refine(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,

@@ -110,6 +110,37 @@ TEST_CASE("a model without some layers' attention decodes, is written and read b
     }
 }
 
+TEST_CASE("GGUF files of llamas hold layers that lack heads, or have fewer", "[head removal]") {
+  using models::ExportFormat;
+  for (const char* family : {"llama2-gqa", "llama2-gqa.gguf", "llama3.1", "llama3.1.gguf", "llama-biases"})
+    for (const RemovedPart part : {RemovedPart::key_value_heads, RemovedPart::attention, RemovedPart::layers}) {
+      INFO(family << " without " << name_of(part));
+      const Pieces own(family, part);
+      const models::ModelEdit edit = own.removal.edit({{1, 0}});
+      const testing::TemporaryFolder folder;
+      const auto path = folder / "plain.gguf";
+      REQUIRE(models::refusal_of(ExportFormat::plain, *own.files, edit.config, path).empty());
+      models::export_model(*own.files, edit, ExportFormat::plain, path);
+      const auto read = models::ModelFiles::open(path);
+      CHECK(models::parameter_count(read->description().config) == models::parameter_count(edit.config));
+      CHECK(relative_difference(logits_of(*read->load()), logits_of(*models::load(*own.model, edit))) < 1e-5);
+      models::convert_model(path, folder / "again.gguf");
+      CHECK(relative_difference(logits_of(*models::ModelFiles::open(folder / "again.gguf")->load()),
+                                logits_of(*read->load())) == 0);
+      CHECK_THROWS_AS(models::convert_model(path, folder / "folder"), Error);
+    }
+  const auto refusal = [](const char* family, RemovedPart part, const RemovedPieces& gone, const char* to) {
+    const Pieces own(family, part);
+    return models::refusal_of(ExportFormat::plain, *own.files, config_without(own.model->config(), part, gone), to);
+  };
+  CHECK_THAT(refusal("llama2-gqa", RemovedPart::heads, {{1, 0}}, "m.gguf"), testing::contains("remove kv-heads"));
+  CHECK_THAT(refusal("llama2-gqa", RemovedPart::attention, {{0, 0}}, "m.gguf"),
+             testing::contains("the first layer has no heads"));
+  for (const auto& [family, to] :
+       {std::pair{"llama2-gqa", "folder"}, {"gemma3", "m.gguf"}, {"mistral-window", "m.gguf"}})
+    CHECK_THAT(refusal(family, RemovedPart::attention, {{1, 0}}, to), testing::contains("GGUF files of llamas alone"));
+}
+
 TEST_CASE("pieces go in the order of what the model loses beside those that are gone", "[head removal]") {
   const Pieces own("llama2-gqa", RemovedPart::heads);
   const LayerProbe probe(*own.model, testing::texts_of(2, 12));
