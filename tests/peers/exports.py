@@ -2,14 +2,15 @@
 """Perplexity of a compat or plain export in headroom, transformers and llama.cpp, which must agree to 0.05 %.
 
     python exports.py PROGRAM MODEL --text FILE [--tokens 4096] [--window 512] [--cache-dtype f32] [--work FOLDER]
-        [--torch-python PYTHON] [--llama-python PYTHON]
+        [--torch-python PYTHON] [--llama-python PYTHON] [--peers llama.cpp]
 
 MODEL is what `headroom compress -o` wrote at full shape, or any other: a Hugging Face folder or a GGUF file. `headroom
 convert` makes what the peers load, a GGUF file in f32 and a folder. The text's first --tokens tokens are scored in
 disjoint windows, every token of a window but its first, which is <bos> where the tokenizer puts it before a text, by
 headroom (--exact), transformers and llama.cpp in f32. Token ids are those of transformers' tokenizer and of llama.cpp's,
 which must be the same. With another --cache-dtype headroom and llama.cpp hold keys and values so, and nothing is
-required. The peers may be in environments of their own. Comparison only: no test runs it.
+required. A GGUF file whose layers have unequal heads is llama.cpp's alone: --peers. The peers may be in environments of
+their own. Comparison only: no test runs it.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import sys
 import tempfile
 
 
+PEERS = ("transformers", "llama.cpp")
 LLAMA_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}  # what llama.cpp calls the types of a cache
 
 
@@ -92,6 +94,7 @@ def main():
     parser.add_argument("--work")
     parser.add_argument("--torch-python", default=sys.executable)
     parser.add_argument("--llama-python", default=sys.executable)
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = a.work or temporary
@@ -99,15 +102,15 @@ def main():
         # llama.cpp rounds activations where matrices are in blocks: it gets the same numbers in f32.
         file, folder = os.path.join(work, "file.gguf"), a.model
         subprocess.run([a.program, "convert", a.model, "-o", file, "--dtype", "f32"], check=True, stdout=sys.stderr)
-        if a.model.endswith(".gguf"):
+        if a.model.endswith(".gguf") and "transformers" in a.peers:
             folder = os.path.join(work, "folder")
             subprocess.run([a.program, "convert", a.model, "-o", folder, "--dtype", "f32"], check=True, stdout=sys.stderr)
         ours = by_headroom(a.program, a.model, a.text, a.tokens, a.window, a.cache_dtype)
-        peers = {"transformers": by_peer(a.torch_python, "torch", folder, a.text, a.tokens, a.window, a.cache_dtype),
-                 "llama.cpp": by_peer(a.llama_python, "llama", file, a.text, a.tokens, a.window, a.cache_dtype)}
+        how = {"transformers": (a.torch_python, "torch", folder), "llama.cpp": (a.llama_python, "llama", file)}
+        peers = {name: by_peer(*how[name], a.text, a.tokens, a.window, a.cache_dtype) for name in a.peers}
     ppl = math.exp(ours["nll"] / ours["scored"])
     print(f"headroom      {ppl:.6f}  ({ours['scored']} tokens)")
-    same = peers["transformers"]["ids"] == peers["llama.cpp"]["ids"]
+    same = all(peer["ids"] == peers[a.peers[0]]["ids"] for peer in peers.values())
     print(f"token ids     {'the same' if same else 'DIFFER'}")
     worst = 0.0
     for name, peer in peers.items():

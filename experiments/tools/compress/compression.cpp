@@ -60,10 +60,12 @@ std::string command_of(const CompressArguments& a, const CompressJob& job) {
   return a.dtype.empty() ? text : text + " --dtype " + a.dtype;
 }
 
-/// "12 of 90 kv-heads: layer 3: 0, 2; layer 7: 1", "2 of 30 layers: 3, 7".
+/// "12 of 90 kv-heads: layer 3: 0, 2; layer 7: 1", "2 of 30 layers: 3, 7", "the attention of 2 of 30 layers: 3, 7".
 std::string removed_text(const CompressArguments& arguments, const CompressedModel& made) {
-  std::string text = fmt::format("{} of {} {}", made.removed.size(), made.pieces, arguments.remove);
   const tasks::RemovedPart part = tasks::removed_part_named(arguments.remove);
+  const bool is_attention = part == tasks::RemovedPart::attention;
+  std::string text = fmt::format("{}{} of {} {}", is_attention ? "the attention of " : "", made.removed.size(),
+                                 made.pieces, is_attention ? "layers" : arguments.remove);
   const bool has_index = part == tasks::RemovedPart::heads || part == tasks::RemovedPart::key_value_heads;
   int64_t layer = -1;
   for (const tasks::RemovedPiece& piece : made.removed) {
