@@ -40,6 +40,8 @@ class ArchitectureKeys {
   }
   /// A number for each layer, which may be 0: a list, or one for all.
   std::vector<int64_t> per_layer(const char* name, int64_t layers) const {
+    if (layers > std::ssize(file_.names()))
+      complain("block_count", fmt::format("{} layers of {} tensors", layers, file_.names().size()));
     const auto found = metadata_.all().find(asked(name));
     if (found == metadata_.all().end() || !found->second.is_array)
       return std::vector<int64_t>(static_cast<size_t>(layers), count(name));
@@ -55,7 +57,13 @@ class ArchitectureKeys {
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     metadata_.complain(key(name), message);
   }
-  bool has_tensor(const std::string& name) const { return file_.contains(name); }
+  /// Whether some layer has a tensor of that name. `layers`: as the file says, which may be too many.
+  bool has_in_layers(int64_t layers, const std::string& name) const {
+    const int64_t most = std::min(layers, std::ssize(file_.names()));  // a layer has a tensor, or more
+    for (int64_t layer = 0; layer < most; ++layer)
+      if (file_.contains(fmt::format("blk.{}.{}", layer, name))) return true;
+    return false;
+  }
 
  private:
   std::string asked(const char* name) const { return *asked_.insert(key(name)).first; }
@@ -158,16 +166,11 @@ void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& 
   c.norm_eps = in.positive("attention.layer_norm_rms_epsilon");
   c.activation = Activation::swiglu;
   c.attention_bias = c.ffn_bias = false;
-  const auto has_any = [&](const char* name) {
-    for (int64_t layer = 0; layer < c.layers; ++layer)
-      if (in.has_tensor(fmt::format("blk.{}.{}", layer, name))) return true;
-    return false;
-  };
-  const auto has_bias = [&](const char* name) { return has_any(fmt::format("{}.bias", name).c_str()); };
+  const auto has_bias = [&](const char* name) { return in.has_in_layers(c.layers, fmt::format("{}.bias", name)); };
   c.q_bias = has_bias("attn_q"), c.k_bias = has_bias("attn_k"), c.v_bias = has_bias("attn_v");
   c.o_bias = has_bias("attn_output");
   c.ffn_bias = has_bias("ffn_up");
-  c.qk_norm = has_any("attn_q_norm.weight");
+  c.qk_norm = in.has_in_layers(c.layers, "attn_q_norm.weight");
   read_rope(file, in, model);
   c.rope_interleaved = family.interleaved_in_gguf;
   if (in.has("attention.sliding_window")) c.window = in.count("attention.sliding_window");

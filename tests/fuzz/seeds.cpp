@@ -58,8 +58,13 @@ void write_index_seeds(const fs::path& folder) {
 }
 
 /// A llama of one layer and width 32, its matrices in blocks of the format; a vocabulary of byte-level tokens or of
-/// SentencePiece's.
-void write_gguf_seed(const fs::path& path, BlockFormat format, bool has_pieces) {
+/// SentencePiece's. `is_uneven`: a second layer without heads and network.
+void write_gguf_seed(const fs::path& path, BlockFormat format, bool has_pieces, bool is_uneven = false) {
+  const std::string at = is_uneven ? "deci." : "llama.";
+  const auto count = [&](int64_t value) {
+    if (!is_uneven) return number(value);
+    return models::GgufValue{GgufValueType::i32, true, std::vector<int64_t>{value, 0}};
+  };
   const int64_t width = engine::traits_of(format).elements == 256 ? 256 : 32, vocab = 12;
   std::mt19937 random(7);
   const auto matrix = [&](int64_t rows, int64_t cols) {
@@ -69,15 +74,16 @@ void write_gguf_seed(const fs::path& path, BlockFormat format, bool has_pieces) 
     return QuantizedMatrix(format, rows, cols, Tensor::from({static_cast<int64_t>(bytes.size())}, bytes));
   };
   const models::GgufPairs pairs{
-      {"general.architecture", text("llama")},
-      {"llama.block_count", number(1)},
-      {"llama.context_length", number(16)},
-      {"llama.embedding_length", number(width)},
-      {"llama.feed_forward_length", number(width)},
-      {"llama.attention.head_count", number(2)},
-      {"llama.attention.head_count_kv", number(1)},
-      {"llama.attention.layer_norm_rms_epsilon", fraction(1e-5)},
-      {"llama.rope.freq_base", fraction(1e4)},
+      {"general.architecture", text(is_uneven ? "deci" : "llama")},
+      {at + "block_count", number(is_uneven ? 2 : 1)},
+      {at + "context_length", number(16)},
+      {at + "embedding_length", number(width)},
+      {at + "feed_forward_length", count(width)},
+      {at + "attention.head_count", count(2)},
+      {at + "attention.head_count_kv", count(1)},
+      {at + "attention.key_length", number(width / 2)},
+      {at + "attention.layer_norm_rms_epsilon", fraction(1e-5)},
+      {at + "rope.freq_base", fraction(1e4)},
       {"tokenizer.ggml.model", text(has_pieces ? "llama" : "gpt2")},
       {"tokenizer.ggml.pre", text("smollm")},
       {"tokenizer.ggml.tokens", texts({"<unk>", "<s>", "t", "h", "e", "th", "the", "a", "c", "\u0120", "1", "<0x0A>"})},
@@ -104,6 +110,7 @@ void write_gguf_seeds(const fs::path& folder) {
     for (const bool has_pieces : {false, true})
       write_gguf_seed(folder / (std::string(engine::traits_of(format).name) + (has_pieces ? "-pieces" : "-bytes")),
                       format, has_pieces);
+  write_gguf_seed(folder / "uneven", BlockFormat::q8_0, true, true);
 }
 
 void write_tokenizer_seeds(const fs::path& folder) {

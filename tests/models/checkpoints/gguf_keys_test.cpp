@@ -1,9 +1,11 @@
 // What of a GGUF file's metadata keeps its model from being run.
+#include <algorithm>
 #include <filesystem>
 
 #include "models/checkpoints/model_files.h"
 #include "models/gguf/gguf.h"
 #include "tests/support/catch.h"
+#include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
 namespace headroom::models {
@@ -11,15 +13,19 @@ namespace {
 
 GgufValue fraction(double value) { return {GgufValueType::f32, false, std::vector<double>{value}}; }
 GgufValue whole(int64_t value) { return {GgufValueType::u32, false, std::vector<int64_t>{value}}; }
+GgufValue counts(std::vector<int64_t> values) { return {GgufValueType::i32, true, std::move(values)}; }
 GgufValue text(const std::string& value) { return {GgufValueType::string, false, std::vector<std::string>{value}}; }
 
-/// What a small llama's file says with these keys besides its own.
-ModelDescription described(const GgufPairs& more) {
+/// What a small llama's file says with these keys, in place of its own or besides them. `architecture`: whose keys.
+ModelDescription described(const GgufPairs& more, const std::string& architecture = "llama") {
   const testing::TemporaryFolder folder;
   const GgufFile file(testing::source_root() + "/tests/models/pretrained/checkpoints/llama2-gqa.gguf");
-  GgufPairs pairs;
-  for (const auto& [key, value] : file.metadata().all())
-    if (key != "general.alignment") pairs.emplace_back(key, value);
+  GgufPairs pairs{{"general.architecture", text(architecture)}};
+  for (const auto& [key, value] : file.metadata().all()) {
+    const std::string own = key.starts_with("llama.") ? architecture + key.substr(5) : key;
+    const bool is_given = std::any_of(more.begin(), more.end(), [&](const auto& pair) { return pair.first == own; });
+    if (key != "general.alignment" && key != "general.architecture" && !is_given) pairs.emplace_back(own, value);
+  }
   pairs.insert(pairs.end(), more.begin(), more.end());
   StoredTensors tensors;
   for (const std::string& name : file.names()) tensors.emplace_back(name, file.read(name));
@@ -50,6 +56,36 @@ TEST_CASE("a GGUF key that changes what is computed keeps a model from being run
   for (int i = 0; i < 1000; ++i) many.emplace_back("llama.x" + std::to_string(i), whole(i));
   CHECK(described(many).not_run.size() == 6);
   CHECK(described(many).not_run.back() == "995 more such keys");
+}
+
+TEST_CASE("layers of a GGUF file that differ are read from lists", "[gguf]") {
+  const GgufPairs widths{{"deci.attention.key_length", whole(4)}, {"deci.attention.value_length", whole(4)}};
+  const auto uneven = [&](GgufPairs own) {
+    own.insert(own.end(), widths.begin(), widths.end());
+    return described(own, "deci");
+  };
+  const std::vector<LayerConfig> alike = uneven({}).config.unequal_layers;  // six heads and two keys, two layers
+  REQUIRE(alike.size() == 2);
+  CHECK(alike[0] == alike[1]);
+  CHECK(alike[0].groups[0].heads == 6);
+  const ModelDescription model = uneven({{"deci.attention.head_count", counts({3, 0})},
+                                         {"deci.attention.head_count_kv", counts({1, 0})},
+                                         {"deci.feed_forward_length", counts({40, 0})}});
+  CHECK(model.not_run.empty());
+  CHECK(model.config.unequal_layers[0].groups[0].kv_heads == 1);
+  CHECK(model.config.unequal_layers[1] == LayerConfig{});
+  CHECK(uneven({{"deci.attention.head_count_kv", counts({2, 0})}}).not_run ==
+        std::vector<std::string>{"deci.attention.head_count_kv: the attention of layer 1 is one matrix"});
+  const auto refusal = [&](const char* name, const GgufValue& value) {
+    return testing::error_of([&] { (void)uneven({{std::string("deci.") + name, value}}); });
+  };
+  const auto contains = [](const char* part) { return testing::contains(part); };
+  CHECK_THAT(refusal("attention.head_count", counts({6})), contains("has 1 entries for 2 layers"));
+  CHECK_THAT(refusal("attention.head_count", counts({6, -1})), contains("-1 is no count"));
+  CHECK_THAT(refusal("attention.head_count", counts({0, 0})), contains("is 0 in every layer"));
+  CHECK_THAT(refusal("attention.head_count_kv", counts({2, 4})),
+             contains("4 of layer 1 does not divide its head_count = 6"));
+  CHECK_THAT(refusal("block_count", whole(int64_t{1} << 31)), contains("2147483648 layers of "));
 }
 
 TEST_CASE("a GGUF file's factor of rope without a kind is linear", "[gguf]") {
