@@ -186,8 +186,11 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::D
     out.budget = std::make_shared<const HeadBudget>(*out.decompositions, *out.probe, config_.qk, config_.vo, layers);
     return out;
   });
-  const HeadBudget& budget = *heads->budget;
-  return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), equal));
+  // Maps behind the turn make the cache smaller and add parameters: more, maybe, than narrower values save.
+  const HeadCosts& costs = heads->budget->costs();
+  const bool saves_parameters = costs.cost(BudgetOf::parameters, equal) < costs.full(BudgetOf::parameters);
+  const BudgetOf of = saves_parameters ? BudgetOf::parameters : BudgetOf::cache;
+  return heads->budget->spend(of, costs.cost(of, equal));
 }
 
 models::ModelEdit LowRankStudy::without_pieces(const std::set<int64_t>& layers, uint64_t seed,
