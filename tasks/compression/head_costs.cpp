@@ -95,7 +95,8 @@ double HeadCosts::least(BudgetOf of) const {
 }
 
 BudgetOf HeadCosts::saved() const {
-  return least(BudgetOf::parameters) < full(BudgetOf::parameters) ? BudgetOf::parameters : BudgetOf::cache;
+  const bool saves_parameters = least(BudgetOf::parameters) < full(BudgetOf::parameters);
+  return saves_parameters && !maps_after_turn(nothing_.qk) ? BudgetOf::parameters : BudgetOf::cache;
 }
 
 void HeadCosts::require_possible(BudgetOf of, double budget) const {

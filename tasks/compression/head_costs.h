@@ -37,7 +37,8 @@ class HeadCosts {
   double least(BudgetOf of) const;
   /// What a plan takes of it.
   double cost(BudgetOf of, const CompressionPlan& plan) const;
-  /// What the methods make smaller: parameters, or where no rank saves any, the cache.
+  /// What the methods make smaller: parameters, or where no rank saves any, or queries and keys are mapped behind the
+  /// turn, the cache: such maps add parameters, which narrower values must not pay for.
   BudgetOf saved() const;
   /// Throws Error with the least possible where no plan is as cheap, and where the methods do not make smaller what is
   /// counted.

@@ -186,10 +186,8 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::D
     out.budget = std::make_shared<const HeadBudget>(*out.decompositions, *out.probe, config_.qk, config_.vo, layers);
     return out;
   });
-  // Maps behind the turn make the cache smaller and add parameters: more, maybe, than narrower values save.
   const HeadCosts& costs = heads->budget->costs();
-  const bool saves_parameters = costs.cost(BudgetOf::parameters, equal) < costs.full(BudgetOf::parameters);
-  const BudgetOf of = saves_parameters ? BudgetOf::parameters : BudgetOf::cache;
+  const BudgetOf of = costs.saved();
   return heads->budget->spend(of, costs.cost(of, equal));
 }
 

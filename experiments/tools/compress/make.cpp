@@ -57,7 +57,8 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
   if (const auto share = budget_share(arguments))
     return budget.spend(share->first, share->second * budget.costs().full(share->first));
   if (!std::isnan(arguments.kl)) return budget.within(budget.costs().saved(), arguments.kl);
-  return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), job.plan));
+  const tasks::BudgetOf of = budget.costs().saved();
+  return budget.spend(of, budget.costs().cost(of, job.plan));
 }
 
 /// Spends --budget and draws its curve.

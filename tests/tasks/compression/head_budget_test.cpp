@@ -99,4 +99,17 @@ TEST_CASE("the cheapest plan within a divergence keeps it, and half its budget d
              contains("no method to spend it on"));
 }
 
+TEST_CASE("where maps behind the turn add parameters, the cache is what is saved", "[head budget]") {
+  const Search search(QkMethod::whitened_rotated_grouped, VoMethod::whitened);
+  const HeadCosts& costs = search.budget->costs();
+  const models::TransformerConfig& config = search.model->config();
+  const int64_t dim = config.groups[0].qk_dim;
+  const CompressionPlan equal = uniform_plan(config, QkMethod::whitened_rotated_grouped, VoMethod::whitened, dim - 1,
+                                             dim - 1, search.layers);
+  REQUIRE(costs.least(BudgetOf::parameters) < costs.full(BudgetOf::parameters));  // of narrow enough values
+  REQUIRE(costs.cost(BudgetOf::parameters, equal) >= costs.full(BudgetOf::parameters));
+  CHECK(costs.saved() == BudgetOf::cache);
+  CHECK(costs.cost(BudgetOf::cache, equal) < costs.full(BudgetOf::cache));
+}
+
 }  // namespace headroom::tasks
