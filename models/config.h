@@ -42,6 +42,12 @@ struct LayerConfig {
   std::vector<HeadGroup> groups;  ///< none: a layer without attention, and without its norm
   int64_t ffn_width = 0;          ///< 0: no feed-forward network; a gated one has three matrices of this width
   int64_t o_rank = 0;             ///< > 0: the output projection is two factors (D, rank) and (rank, values)
+  /// Query heads of all groups.
+  int64_t heads() const {
+    int64_t sum = 0;
+    for (const HeadGroup& group : groups) sum += group.heads;
+    return sum;
+  }
   bool operator==(const LayerConfig&) const = default;
 };
 

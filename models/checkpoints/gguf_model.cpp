@@ -89,9 +89,9 @@ HeadGroup heads_of(const ArchitectureKeys& in, int64_t width) {
   return group;
 }
 
-/// The heads of llamas whose layers differ: those of the first layer that has any, which stand for all until
+/// The heads of llamas whose layers differ, which are of one width: as many as a layer has at most, until
 /// spread_layers().
-HeadGroup first_heads_of(const ArchitectureKeys& in, int64_t layers) {
+HeadGroup widths_of_heads(const ArchitectureKeys& in, int64_t layers) {
   const std::vector<int64_t> heads = in.per_layer("attention.head_count", layers);
   HeadGroup group;
   group.heads = *std::max_element(heads.begin(), heads.end());
@@ -255,7 +255,7 @@ ModelDescription describe_gguf(const GgufFile& file) {
   c.width = in.count("embedding_length");
   const bool is_uneven = architecture == uneven_llama;
   if (!is_uneven) c.ffn_width = in.count("feed_forward_length");
-  c.groups = {is_uneven ? first_heads_of(in, c.layers) : heads_of(in, c.width)};
+  c.groups = {is_uneven ? widths_of_heads(in, c.layers) : heads_of(in, c.width)};
   c.max_length = model.context = in.count("context_length");
   c.vocab = c.output_dim = file.shape("token_embd.weight")[0];
   c.tied = !file.contains("output.weight");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/error.h"
@@ -13,16 +14,20 @@ namespace headroom::models {
 
 namespace {
 
-/// Whether layers like these have a tensor of that name: some have no attention, or no feed-forward network.
-bool is_in(const std::vector<LayerConfig>& layers, const FileLayout& layout, const std::string& name) {
-  if (is_buffer(layout.scheme, name)) return true;
-  const std::string ours = renamed(layout.scheme, NameScheme::headroom, name.substr(layout.prefix.size()));
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const std::string block = fmt::format("blocks.{}.", i);
-    if (ours.starts_with(block + "attention") && layers[i].groups.empty()) return false;
-    if (ours.starts_with(block + "ffn") && layers[i].ffn_width == 0) return false;
+/// What the names of weights begin with that some layers lack: their attention, or their feed-forward network.
+std::vector<std::string> lacking_in(const TransformerConfig& config) {
+  std::vector<std::string> lacking;
+  for (size_t i = 0; i < config.unequal_layers.size(); ++i) {
+    if (config.unequal_layers[i].groups.empty()) lacking.push_back(fmt::format("blocks.{}.attention", i));
+    if (config.unequal_layers[i].ffn_width == 0) lacking.push_back(fmt::format("blocks.{}.ffn", i));
   }
-  return true;
+  return lacking;
+}
+
+bool is_lacking(const std::vector<std::string>& lacking, const FileLayout& layout, const std::string& name) {
+  if (lacking.empty() || is_buffer(layout.scheme, name)) return false;
+  const std::string ours = renamed(layout.scheme, NameScheme::headroom, name.substr(layout.prefix.size()));
+  return std::any_of(lacking.begin(), lacking.end(), [&](const std::string& own) { return ours.starts_with(own); });
 }
 
 }  // namespace
@@ -41,9 +46,9 @@ class EditedFiles::Store : public TensorStore {
       const int axis = place.transposed ? 1 : 0;
       changed_[theirs] = place.parts == 1 ? values : with_part(theirs, values, axis, place.part, place.parts);
     }
-    const std::vector<LayerConfig> layers = layers_of(edit.config);
+    const std::vector<std::string> lacking = lacking_in(edit.config);
     for (const std::string& name : base_.names())
-      if (layout.scheme == NameScheme::headroom ? has_full_shape_name(name) : is_in(layers, layout, name))
+      if (layout.scheme == NameScheme::headroom ? has_full_shape_name(name) : !is_lacking(lacking, layout, name))
         names_.push_back(name);
     for (const auto& [name, tensor] : changed_)
       if (!base_.contains(name)) names_.push_back(name);

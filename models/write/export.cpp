@@ -20,9 +20,7 @@ constexpr std::pair<ExportFormat, const char*> export_formats[] = {
 bool has_fewer_heads(const TransformerConfig& full, const TransformerConfig& edited) {
   bool has_fewer = false;
   for_each_layer(edited, [&](const LayerConfig& layer, int64_t) {
-    int64_t heads = 0;
-    for (const HeadGroup& group : layer.groups) heads += group.heads;
-    has_fewer |= heads < full.groups.at(0).heads || (layer.ffn_width == 0 && full.ffn_width > 0);
+    has_fewer |= layer.heads() < full.groups.at(0).heads || (layer.ffn_width == 0 && full.ffn_width > 0);
   });
   return has_fewer;
 }

@@ -44,12 +44,9 @@ void check_group(const TransformerConfig& full, const TransformerConfig& edited,
 }
 
 void check_layer(const TransformerConfig& full, const TransformerConfig& edited, const LayerConfig& layer, int64_t at) {
-  int64_t heads = 0;
-  for (const HeadGroup& group : layer.groups) {
-    check_group(full, edited, group, at);
-    heads += group.heads;
-  }
-  require(heads == full.groups[0].heads, "{} query heads, the base has {}", heads, full.groups[0].heads);
+  for (const HeadGroup& group : layer.groups) check_group(full, edited, group, at);
+  require(layer.heads() == full.groups[0].heads, "{} query heads, the base has {}", layer.heads(),
+          full.groups[0].heads);
   require(layer.ffn_width == full.ffn_width, "a feed-forward network of width {}, the base's have {}", layer.ffn_width,
           full.ffn_width);
 }

@@ -1,15 +1,15 @@
 #include "tasks/compression/head_removal.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
 #include "models/validate.h"
 #include "tasks/compression/attention_weights.h"
+#include "tasks/compression/name_table.h"
 #include "tasks/compression/plan.h"
 #include "tasks/finetune/permutation.h"
 
@@ -19,10 +19,10 @@ namespace {
 using models::HeadGroup;
 using models::LayerConfig;
 
-constexpr std::array<std::pair<RemovedPart, const char*>, 4> part_table{{{RemovedPart::heads, "heads"},
-                                                                         {RemovedPart::key_value_heads, "kv-heads"},
-                                                                         {RemovedPart::attention, "attention"},
-                                                                         {RemovedPart::layers, "layers"}}};
+constexpr NameTable<RemovedPart, 4> part_table{{{RemovedPart::heads, "heads"},
+                                                {RemovedPart::key_value_heads, "kv-heads"},
+                                                {RemovedPart::attention, "attention"},
+                                                {RemovedPart::layers, "layers"}}};
 
 /// Pieces of a layer.
 int64_t count_in(RemovedPart part, const HeadGroup& group) {
@@ -105,15 +105,12 @@ LayerConfig layer_with(const Kept& kept, LayerConfig layer) {
 
 /// The model's config with these layers in place of its own.
 models::TransformerConfig config_with(const models::TransformerConfig& base, const std::map<int64_t, Kept>& all) {
-  models::TransformerConfig config = base;
-  config.unequal_layers = models::layers_of(base);
+  std::vector<LayerConfig> layers = models::layers_of(base);
   for (const auto& [layer, kept] : all) {
-    LayerConfig& own = config.unequal_layers[static_cast<size_t>(layer)];
+    LayerConfig& own = layers[static_cast<size_t>(layer)];
     own = layer_with(kept, own);
   }
-  config.groups.clear();
-  config.ffn_width = config.o_rank = 0;
-  merge_equal_layers(config);
+  models::TransformerConfig config = with_layers(base, std::move(layers));
   models::validate(config);
   return config;
 }
@@ -132,23 +129,9 @@ void require_count(const HeadRemoval& removal, int64_t count) {
 
 }  // namespace
 
-const char* name_of(RemovedPart part) {
-  for (const auto& [known, name] : part_table)
-    if (known == part) return name;
-  fail("removal: a part has no name");
-}
-
-std::vector<std::string> removed_part_names() {
-  std::vector<std::string> names;
-  for (const auto& [part, name] : part_table) names.emplace_back(name);
-  return names;
-}
-
-RemovedPart removed_part_named(std::string_view name) {
-  for (const auto& [part, known] : part_table)
-    if (name == known) return part;
-  fail("removal: there is no part '{}'; known: {}", name, fmt::join(removed_part_names(), ", "));
-}
+const char* name_of(RemovedPart part) { return name_in(part_table, part); }
+std::vector<std::string> removed_part_names() { return names_in(part_table); }
+RemovedPart removed_part_named(std::string_view name) { return named_in(part_table, name, "removal", "part"); }
 
 RemovedPieces pieces_of(RemovedPart part, const models::TransformerConfig& base, const std::set<int64_t>& layers) {
   require_suited(QkMethod::none, base);
@@ -167,6 +150,11 @@ HeadRemoval::HeadRemoval(const models::TransformerConfig& base, models::WeightSo
                          const std::set<int64_t>& layers)
     : base_(base), part_(part), pieces_(pieces_of(part, base, layers)) {
   for (const int64_t layer : layers) weights_.merge(attention_weights(base_, weights, layer));
+}
+
+int64_t HeadRemoval::count_beside(double share) const {
+  const auto all = static_cast<double>(pieces_.size());
+  return static_cast<int64_t>(all - std::max(1.0, std::round(all * share)));
 }
 
 models::TransformerConfig config_without(const models::TransformerConfig& base, RemovedPart part,
@@ -209,9 +197,10 @@ models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed) const {
 }
 
 models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed) const {
-  (void)config_without(base_, part_, removed);  // refuses what cannot go
+  const std::map<int64_t, Kept> all = kept_beside(base_, part_, pieces_, removed);
+  (void)config_with(base_, all);  // refuses what cannot go
   models::ModelEdit out{.config = base_, .weights = {}};
-  for (const auto& [layer, kept] : kept_beside(base_, part_, pieces_, removed)) {
+  for (const auto& [layer, kept] : all) {
     const std::string path = fmt::format("blocks.{}.", layer), name = path + "attention.o_proj";
     const Tensor output = weights_.at(name + ".weight").clone();  // (D, H·d)
     const int64_t dim = group_of(base_, layer).v_dim;

@@ -52,6 +52,8 @@ class HeadRemoval {
   RemovedPart part() const { return part_; }
   const models::TransformerConfig& base() const { return base_; }
   const RemovedPieces& pieces() const { return pieces_; }
+  /// How many go where a share of the pieces stays, and one at least.
+  int64_t count_beside(double share) const;
 
   /// The model without them: smaller, and its cache, too. Throws Error as config_without().
   models::ModelEdit edit(const RemovedPieces& removed) const;

@@ -7,8 +7,8 @@
 
 namespace headroom::tasks {
 
-/// The first of the texts, about `tokens` tokens: few enough to measure each head of a model alone. `context`: tokens of
-/// a text.
+/// The first of the texts, about `tokens` tokens: few enough to measure each head of a model alone. `context`: tokens
+/// of a text.
 TokenBatch probed_texts(TokenBatch texts, int64_t context, int64_t tokens = 1024);
 
 /// What a change of some layers does to a model's predictions, measured on a few texts. The base runs once: its hidden

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "engine/error.h"
@@ -208,10 +207,9 @@ models::ModelEdit LowRankStudy::without_pieces(const std::set<int64_t>& layers, 
     out.order = std::make_unique<RemovalOrder>(*out.removal, *out.probe);
     return out;
   });
-  const auto all = static_cast<double>(pieces->removal->pieces().size());
   const double share =
       static_cast<double>(config_.rank) / static_cast<double>(models::first_layer(config).groups.at(0).qk_dim);
-  const auto count = static_cast<int64_t>(all - std::max(1.0, std::round(all * share)));
+  const int64_t count = pieces->removal->count_beside(share);
   return pieces->removal->edit(is_measured ? pieces->order->first(count) : drawn(*pieces->removal, count, seed));
 }
 

@@ -248,10 +248,7 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
         std::transform(values->begin(), values->end(), values->begin(), with_weighed_values);
     layers[static_cast<size_t>(layer)].groups = writer.write(own, out.weights);
   }
-  out.config.unequal_layers = std::move(layers);
-  out.config.groups.clear();
-  out.config.ffn_width = out.config.o_rank = 0;
-  merge_equal_layers(out.config);
+  out.config = with_layers(std::move(out.config), std::move(layers));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "models/positions.h"
 #include "models/rope_cache.h"
+#include "tasks/compression/name_table.h"
 
 namespace headroom::tasks {
 namespace {
@@ -17,7 +18,7 @@ using models::HeadGroup;
 using models::LayerConfig;
 using models::TransformerConfig;
 
-constexpr std::array<std::pair<QkMethod, const char*>, 14> qk_names{{
+constexpr NameTable<QkMethod, 14> qk_names{{
     {QkMethod::none, "none"},
     {QkMethod::plain, "plain"},
     {QkMethod::product, "product"},
@@ -33,28 +34,13 @@ constexpr std::array<std::pair<QkMethod, const char*>, 14> qk_names{{
     {QkMethod::whitened_rotated, "whitened-rotated"},
     {QkMethod::whitened_rotated_grouped, "whitened-rotated-grouped"},
 }};
-constexpr std::array<std::pair<VoMethod, const char*>, 5> vo_names{{
+constexpr NameTable<VoMethod, 5> vo_names{{
     {VoMethod::none, "none"},
     {VoMethod::plain, "plain"},
     {VoMethod::product, "product"},
     {VoMethod::pca, "pca"},
     {VoMethod::whitened, "whitened"},
 }};
-
-template <class Table>
-std::vector<std::string> names_in(const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& [method, name] : table)
-    if (std::string_view(name) != "none") names.emplace_back(name);
-  return names;
-}
-
-template <class Table>
-auto method_in(const Table& table, std::string_view name, const char* part) {
-  for (const auto& [method, own] : table)
-    if (name == own) return method;
-  fail("{}: there is no method '{}'; known: {}", part, name, fmt::join(names_in(table), ", "));
-}
 
 /// Heads of the same shape as many times.
 bool are_alike(HeadGroup a, const HeadGroup& b) {
@@ -138,12 +124,12 @@ void take_first_pairs(std::vector<HeadGroup>& groups, const std::vector<double>&
 
 }  // namespace
 
-const char* name_of(QkMethod method) { return qk_names.at(static_cast<size_t>(method)).second; }
-const char* name_of(VoMethod method) { return vo_names.at(static_cast<size_t>(method)).second; }
+const char* name_of(QkMethod method) { return name_in(qk_names, method); }
+const char* name_of(VoMethod method) { return name_in(vo_names, method); }
 std::vector<std::string> qk_method_names() { return names_in(qk_names); }
 std::vector<std::string> vo_method_names() { return names_in(vo_names); }
-QkMethod qk_method_named(std::string_view name) { return method_in(qk_names, name, "qk"); }
-VoMethod vo_method_named(std::string_view name) { return method_in(vo_names, name, "vo"); }
+QkMethod qk_method_named(std::string_view name) { return named_in(qk_names, name, "qk", "method"); }
+VoMethod vo_method_named(std::string_view name) { return named_in(vo_names, name, "vo", "method"); }
 
 CalibrationNeeds needs_of(QkMethod method) {
   switch (method) {
@@ -224,8 +210,7 @@ std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim) {
 }
 
 std::string unsuited_because(QkMethod qk, const TransformerConfig& base) {
-  const LayerConfig first_layer = models::first_layer(base);
-  const HeadGroup first = first_layer.groups.empty() ? HeadGroup{} : first_layer.groups[0];
+  const HeadGroup first = models::first_group(base);
   bool are_alike = true, are_factored = false;
   models::for_each_layer(base, [&](const LayerConfig& layer, int64_t) {
     are_alike &=
@@ -294,30 +279,26 @@ CompressedLayer compressed_layer(const TransformerConfig& base, const Compressio
   return out;
 }
 
-void merge_equal_layers(TransformerConfig& config) {
-  const auto& layers = config.unequal_layers;
-  if (layers.empty() || !std::all_of(layers.begin(), layers.end(), [&](const auto& l) { return l == layers[0]; }))
-    return;
-  const LayerConfig layer = layers[0];
+TransformerConfig with_layers(TransformerConfig config, std::vector<LayerConfig> layers) {
+  const bool are_equal = std::all_of(layers.begin(), layers.end(), [&](const auto& l) { return l == layers[0]; });
+  const LayerConfig layer = are_equal ? layers.at(0) : LayerConfig{};
   config.groups = layer.groups, config.ffn_width = layer.ffn_width, config.o_rank = layer.o_rank;
-  config.unequal_layers.clear();
+  config.unequal_layers = are_equal ? std::vector<LayerConfig>() : std::move(layers);
+  return config;
 }
 
 TransformerConfig compressed_config(const TransformerConfig& base, const CompressionPlan& plan) {
   validate(plan, base);
-  TransformerConfig config = base;
-  config.unequal_layers = models::layers_of(base);
-  config.groups.clear();
-  config.ffn_width = config.o_rank = 0;
+  std::vector<LayerConfig> layers = models::layers_of(base);
   const std::set<int64_t> changed = changed_layers(plan);
   for (const int64_t layer : changed) {
     const auto at = static_cast<size_t>(layer);
-    config.unequal_layers[at].groups = compressed_layer(base, plan, at).groups;
+    const HeadGroup own = layers[at].groups[0];
+    layers[at].groups = compressed_layer(base, plan, at).groups;
     if (plan.qk == QkMethod::pairs || plan.qk == QkMethod::pairs_grouped)
-      take_first_pairs(config.unequal_layers[at].groups,
-                       models::rope_frequencies(base, models::layers_of(base)[at].groups[0], layer));
+      take_first_pairs(layers[at].groups, models::rope_frequencies(base, own, layer));
   }
-  merge_equal_layers(config);
+  TransformerConfig config = with_layers(base, std::move(layers));
   if (is_narrower(plan.qk) && !changed.empty())
     config.logit_scale =
         base.logit_scale.value_or(1 / std::sqrt(static_cast<double>(models::first_layer(base).groups.at(0).qk_dim)));

@@ -140,8 +140,8 @@ struct CompressedLayer {
 };
 CompressedLayer compressed_layer(const models::TransformerConfig& base, const CompressionPlan& plan, size_t layer);
 
-/// Writes unequal_layers that are all the same as groups of every layer.
-void merge_equal_layers(models::TransformerConfig& config);
+/// A config with other layers, as many: those of every layer where all are the same.
+models::TransformerConfig with_layers(models::TransformerConfig config, std::vector<models::LayerConfig> layers);
 
 /// The config after a plan. Which pairs a head keeps depends on the weights: here they are its first. Throws Error as
 /// validate().

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/error.h"
+#include "tasks/compression/name_table.h"
 #include "tasks/data/sha256.h"
 #include "tasks/distillation/distillation.h"
 #include "tasks/finetune/text_windows.h"
@@ -20,19 +20,13 @@ namespace {
 using models::HeadGroup;
 using models::LayerConfig;
 
-constexpr std::array<std::pair<RefineTarget, const char*>, 3> target_table{
+constexpr NameTable<RefineTarget, 3> target_table{
     {{RefineTarget::attention, "attention"}, {RefineTarget::hidden, "hidden"}, {RefineTarget::logits, "logits"}}};
 
 /// Which maps of a group of heads are of another shape than the base's.
 struct ChangedMaps {
   bool scores = false, values = false;
 };
-
-int64_t heads_of(const LayerConfig& layer) {
-  int64_t heads = 0;
-  for (const HeadGroup& group : layer.groups) heads += group.heads;
-  return heads;
-}
 
 ChangedMaps changed_maps(const HeadGroup& group, const HeadGroup& base) {
   return {.scores = group.q_head_rank != base.q_head_rank || group.k_head_rank != base.k_head_rank ||
@@ -54,7 +48,7 @@ Trained trained_part(const models::TransformerConfig& base, const models::ModelE
   for (size_t layer = 0; layer < after.size(); ++layer) {
     const HeadGroup& original = before[layer].groups.at(0);
     const std::string attention = fmt::format("blocks.{}.attention.", layer);
-    const bool has_fewer = heads_of(after[layer]) < original.heads;
+    const bool has_fewer = after[layer].heads() < original.heads;
     trained.has_fewer_heads |= has_fewer;
     std::vector<std::string> maps;
     for (size_t group = 0; group < after[layer].groups.size(); ++group) {
@@ -146,23 +140,9 @@ class LossLog {
 
 }  // namespace
 
-const char* name_of(RefineTarget target) {
-  for (const auto& [known, name] : target_table)
-    if (known == target) return name;
-  fail("refine: a target has no name");
-}
-
-std::vector<std::string> refine_target_names() {
-  std::vector<std::string> names;
-  for (const auto& [target, name] : target_table) names.emplace_back(name);
-  return names;
-}
-
-RefineTarget refine_target_named(const std::string& name) {
-  for (const auto& [target, known] : target_table)
-    if (name == known) return target;
-  fail("refine: there is no target '{}'; known: {}", name, fmt::join(refine_target_names(), ", "));
-}
+const char* name_of(RefineTarget target) { return name_in(target_table, target); }
+std::vector<std::string> refine_target_names() { return names_in(target_table); }
+RefineTarget refine_target_named(const std::string& name) { return named_in(target_table, name, "refine", "target"); }
 
 void validate(const RefineConfig& config) {
   const auto at_least = [](const char* field, int64_t value, int64_t least) {

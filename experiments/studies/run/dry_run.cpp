@@ -40,7 +40,7 @@ double seconds_since(SteadyClock::time_point begin) {
 double work_of_step(const models::TransformerConfig& model, int64_t batch, int64_t length) {
   double heads = 0;
   models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t times) {
-    for (const models::HeadGroup& group : layer.groups) heads += static_cast<double>(times * group.heads);
+    heads += static_cast<double>(times * layer.heads());
   });
   const double weights = static_cast<double>(batch * length * length) * heads;
   return 3 * models::forward_flops(model, batch, length) + 40 * weights;

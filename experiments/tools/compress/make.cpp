@@ -82,8 +82,7 @@ void remove_pieces(const CompressArguments& arguments, const CompressJob& job, c
   const auto weights = job.base->weights({.keep = models::Keep::computed});
   const tasks::HeadRemoval removal(base.config(), *weights, *job.removed, job.layers);
   made.pieces = std::ssize(removal.pieces());
-  const int64_t stay = std::max<int64_t>(1, std::llround(arguments.keep * static_cast<double>(made.pieces)));
-  const int64_t all = std::isnan(arguments.keep) ? made.pieces : made.pieces - stay;
+  const int64_t all = std::isnan(arguments.keep) ? made.pieces : removal.count_beside(arguments.keep);
   const tasks::LayerProbe probe(
       base, tasks::probed_texts(calibration_pieces(job, arguments.context), arguments.context, tasks::removal_tokens));
   tasks::RemovalOrder order(removal, probe, [&](int64_t gone, int64_t measured) {

@@ -14,7 +14,7 @@ using models::ExportFormat, models::WeightType;
 bool saves_parameters(const CompressJob& job) {
   if (job.removed) return true;
   const tasks::HeadCosts costs(job.base->description().config, job.plan.qk, job.plan.vo, job.layers);
-  return costs.saved() == tasks::BudgetOf::parameters;
+  return costs.least(tasks::BudgetOf::parameters) < costs.full(tasks::BudgetOf::parameters);
 }
 
 std::string why(const CompressArguments& arguments, const CompressJob& job, const ModelAccount& before,

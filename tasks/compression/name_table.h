@@ -1,0 +1,44 @@
+#pragma once
+#include <fmt/ranges.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace headroom::tasks {
+
+/// The values of an enumeration and what they are called.
+template <class E, size_t N>
+using NameTable = std::array<std::pair<E, const char*>, N>;
+
+/// The name of a value that is in the table.
+template <class E, size_t N>
+const char* name_in(const NameTable<E, N>& table, E value) {
+  for (const auto& [known, name] : table)
+    if (known == value) return name;
+  fail("a value has no name");
+}
+
+/// All names but "none".
+template <class E, size_t N>
+std::vector<std::string> names_in(const NameTable<E, N>& table) {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : table)
+    if (std::string_view(name) != "none") names.emplace_back(name);
+  return names;
+}
+
+/// The value of that name. Throws Error that lists the names: "refine: there is no target 'x'; known: …" with `of`
+/// "refine" and `what` "target".
+template <class E, size_t N>
+E named_in(const NameTable<E, N>& table, std::string_view wanted, const char* of, const char* what) {
+  for (const auto& [value, name] : table)
+    if (wanted == name) return value;
+  fail("{}: there is no {} '{}'; known: {}", of, what, wanted, fmt::join(names_in(table), ", "));
+}
+
+}  // namespace headroom::tasks
