@@ -19,6 +19,9 @@ struct MeasurementRun {
   double save_every = 300;                         ///< seconds between two saves of a training that is under way
   engine::Device device = engine::cpu;             ///< where models run; the CPU unless takes_device() of its config
   std::function<void(const std::string&)> note{};  ///< see TrainerConfig
+  /// Gets the metrics by which one of several trials is chosen, from a formula that has them on other data than those
+  /// that it reports; others leave it empty.
+  Metrics* validation = nullptr;
 };
 
 /// What a study computes instead of training a model for it. Its config struct has `static constexpr bool

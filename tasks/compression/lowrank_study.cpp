@@ -44,6 +44,26 @@ std::optional<RefineTarget> target_of(Refinement refinement) {
 
 bool reads_activations(const LowRankConfig& config) { return (needs_of(config.qk) | needs_of(config.vo)).any(); }
 
+/// Whether learning rates can be chosen on the calibration's tokens: where nothing is trained on them.
+bool has_validation(const LowRankConfig& config) {
+  if (!target_of(config.refinement) || config.layers == every_layer) return false;
+  const TokenRange &trained = config.refinement_tokens, &own = config.calibration;
+  return config.refinement_text.text != config.calibration_text.text || trained.end <= own.begin ||
+         own.end <= trained.begin;
+}
+
+bool reads_calibration(const LowRankConfig& config) {
+  return reads_activations(config) || config.spread == RankSpread::measured || has_validation(config);
+}
+
+void add_perplexity(Metrics& metrics, const PerplexityBase& whole, const Perplexity& own) {
+  metrics["perplexity"] = own.ppl;
+  metrics["base_perplexity"] = whole.uncompressed().ppl;
+  metrics["ratio"] = own.ppl / whole.uncompressed().ppl;
+  metrics["kl"] = own.against->kl_mean;
+  metrics["top1_agreement"] = own.against->top1_agreement;
+}
+
 void add_costs(Metrics& metrics, const models::TransformerConfig& base, const models::TransformerConfig& compressed,
                int64_t context) {
   const ModelCosts before = model_costs(base, 1, context, widths_of(4));
@@ -128,20 +148,21 @@ void LowRankStudy::check() const {
             "{}: has {} tokens, refinement needs more than {} from {} on", config_.refinement_text.text, refining,
             config_.training.context, config_.refinement_tokens.begin);
   }
-  if (!reads_activations(config_) && config_.spread == RankSpread::equal) return;
+  if (!reads_calibration(config_)) return;
   const auto own = std::ssize(model().tokens_of(config_.calibration_text));
   require(config_.calibration.end <= own, "{}: has {} tokens, calibration needs {}:{}", config_.calibration_text.text,
           own, config_.calibration.begin, config_.calibration.end);
 }
 
-std::shared_ptr<const PerplexityBase> LowRankStudy::base(engine::Device device) const {
+std::shared_ptr<const PerplexityBase> LowRankStudy::base(const StudiedTextConfig& text, TokenRange tokens,
+                                                         engine::Device device) const {
   StudiedModel& own = model();
   const std::string key =
-      fmt::format("perplexity {} {} {} {}", config_.text.text, config_.tokens, config_.context, device.str());
+      fmt::format("perplexity {} {}:{} {} {}", text.text, tokens.begin, tokens.end, config_.context, device.str());
   return own.once<PerplexityBase>(key, [&] {
-    std::vector<int32_t> tokens = own.tokens_of(config_.text);
-    tokens.resize(static_cast<size_t>(config_.tokens));
-    return PerplexityBase(own.transformer(device), *own.tokenizer(), std::move(tokens),
+    const std::vector<int32_t>& all = own.tokens_of(text);
+    return PerplexityBase(own.transformer(device), *own.tokenizer(),
+                          {all.begin() + tokens.begin, all.begin() + tokens.end},
                           {.context = config_.context, .bos = own.description().text_begin()});
   });
 }
@@ -249,17 +270,21 @@ models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, c
   return std::move(out.edit);
 }
 
-Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const {
+Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
+                                 Metrics* validation) const {
   Metrics metrics;
   const models::ModelEdit edit = refined(smaller(layers, seed, how.device), seed, how, metrics);
   add_costs(metrics, model().description().config, edit.config, config_.context);
-  const auto whole = base(how.device);
-  const Perplexity own = whole->measure(*model().edited(edit, how.device), *layers.begin());
-  metrics["perplexity"] = own.ppl;
-  metrics["base_perplexity"] = whole->uncompressed().ppl;
-  metrics["ratio"] = own.ppl / whole->uncompressed().ppl;
-  metrics["kl"] = own.against->kl_mean;
-  metrics["top1_agreement"] = own.against->top1_agreement;
+  const auto made = model().edited(edit, how.device);
+  const auto score = [&](Metrics& own, const StudiedTextConfig& text, TokenRange tokens) {
+    const auto whole = base(text, tokens, how.device);
+    add_perplexity(own, *whole, whole->measure(*made, *layers.begin()));
+  };
+  score(metrics, config_.text, {0, config_.tokens});
+  if (validation && has_validation(config_)) {
+    *validation = metrics;
+    score(*validation, config_.calibration_text, config_.calibration);
+  }
   return metrics;
 }
 
@@ -286,13 +311,12 @@ Metrics LowRankStudy::each_layer(uint64_t seed, const MeasurementRun& how) const
 std::optional<Metrics> LowRankStudy::run(uint64_t seed, const MeasurementRun& how) const {
   check();
   if (config_.layers == every_layer) return each_layer(seed, how);
-  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed, how);
+  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed, how, how.validation);
 }
 
 std::map<std::string, std::string> LowRankStudy::data_hashes() const {
   std::map<std::string, std::string> hashes = model().hashes(config_.text);
-  if (reads_activations(config_) || config_.spread == RankSpread::measured)
-    hashes.merge(model().hashes(config_.calibration_text));
+  if (reads_calibration(config_)) hashes.merge(model().hashes(config_.calibration_text));
   if (target_of(config_.refinement)) hashes.merge(model().hashes(config_.refinement_text));
   return hashes;
 }

@@ -64,7 +64,8 @@ void validate(const LowRankConfig& config);
 /// by weights also `gradient_share`, the gradient at the truncated SVD as a share of one of as large an error at
 /// random, `update_norm` and `update_norm_without_decay`, how far 150 steps move the factors with weight decay 0.01 and
 /// 0, of their norm, and `error_ratio`, the squared error of the weights after over before; with any other `first_loss`
-/// and `last_loss`, means of its loss over ten steps.
+/// and `last_loss`, means of its loss over ten steps, and as validation, which a choice between learning rates goes by,
+/// the same on the calibration's tokens, unless it trains on them or layers are "each".
 class LowRankStudy : public Measurement {
  public:
   LowRankStudy(const LowRankConfig& config, const DataRoots& roots);
@@ -76,7 +77,8 @@ class LowRankStudy : public Measurement {
 
  private:
   StudiedModel& model() const { return model_.get(); }
-  std::shared_ptr<const PerplexityBase> base(engine::Device device) const;
+  std::shared_ptr<const PerplexityBase> base(const StudiedTextConfig& text, TokenRange tokens,
+                                             engine::Device device) const;
   /// Made on the CPU, except for the run over the calibration text.
   std::shared_ptr<const HeadDecompositions> decompositions(engine::Device device) const;
   /// The calibration's text in pieces of the context.
@@ -86,7 +88,8 @@ class LowRankStudy : public Measurement {
   models::ModelEdit smaller(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const;
   models::ModelEdit without_pieces(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const;
   models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how, Metrics& metrics) const;
-  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const;
+  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
+                     Metrics* validation = nullptr) const;
   Metrics each_layer(uint64_t seed, const MeasurementRun& how) const;
 
   LowRankConfig config_;

@@ -455,11 +455,14 @@ TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const 
     TrialRecord record;
     const engine::DeviceStream stream(config.train.device);
     const engine::StreamScope on_stream(stream.handle());
-    const auto metrics = measurement.run(
-        static_cast<uint64_t>(config.seed),
-        {.folder = files.stages, .on_step = on_step, .device = config.train.device, .note = files.warn});
-    if (metrics) record.validation = record.test = *metrics;
+    const auto metrics = measurement.run(static_cast<uint64_t>(config.seed), {.folder = files.stages,
+                                                                              .on_step = on_step,
+                                                                              .device = config.train.device,
+                                                                              .note = files.warn,
+                                                                              .validation = &record.validation});
+    if (metrics) record.test = *metrics;
     else record.status = TrialStatus::stopped;
+    if (record.validation.empty()) record.validation = record.test;
     record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return record;
   });

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tasks/layer_set.h"
+#include "tasks/measure/text_tokens.h"
 #include "tests/models/pretrained/checkpoints.h"
 
 namespace headroom::tasks {
@@ -131,6 +132,32 @@ TEST_CASE("the truncated SVD cannot be refined by its own weights", "[compressio
   const WeightRefinement better = refine_weights(base, *weights, edit, {.lr = 1e-3});
   CHECK(better.gradient > 0.1 * better.gradient_scale);
   CHECK(better.error_after < 0.9 * better.error_before);
+}
+
+TEST_CASE("refined heads are validated on the calibration, unless they train on it", "[compression]") {
+  LowRankConfig config = small_study();
+  config.refinement = Refinement::logits;
+  config.training = {.steps = 2, .batch = 2, .context = 16, .warmup = 1};
+  config.refinement_text = config.text;
+  config.refinement_tokens = {180, 400};
+  Metrics validation;
+  const Metrics metrics = *LowRankStudy(config, {}).run(0, {.validation = &validation});
+  CHECK(validation.at("ratio") != metrics.at("ratio"));
+  CHECK(validation.at("last_loss") == metrics.at("last_loss"));
+  const auto files = models::ModelFiles::open(config.model.model);
+  const auto base = files->load({.keep = models::Keep::computed});
+  const auto tokenizer = files->tokenizer();
+  const std::vector<int32_t> tokens = tokens_of_file(config.text.text, *tokenizer);
+  const Perplexity whole =
+      measure_perplexity(*base, *tokenizer, {tokens.begin() + 100, tokens.begin() + 180}, {.context = config.context});
+  CHECK(validation.at("base_perplexity") == whole.ppl);
+  for (const bool each : {false, true}) {
+    validation.clear();
+    config.layers = each ? "each" : "all";
+    config.refinement_tokens.begin = each ? 180 : 179;
+    CHECK(LowRankStudy(config, {}).run(0, {.validation = &validation}));
+    CHECK(validation.empty());
+  }
 }
 
 TEST_CASE("studies that cannot be are refused", "[compression]") {
