@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/config_names.h"
 #include "models/positions.h"
 
 namespace headroom::models {
@@ -45,80 +46,13 @@ AttentionBiases attention_biases(const TransformerConfig& c) {
 
 const char* name_of(Positions positions) { return scheme_of(positions).name; }
 
-const char* name_of(Norm norm) {
-  switch (norm) {
-    case Norm::none:
-      return "none";
-    case Norm::layer_norm:
-      return "layer_norm";
-    case Norm::rms_norm:
-      break;
-  }
-  return "rms_norm";
-}
-
-const char* name_of(NormPlace place) {
-  return place == NormPlace::pre ? "pre" : place == NormPlace::post ? "post" : "both";
-}
-
+const char* name_of(Norm norm) { return name_in(norm_names, norm); }
+const char* name_of(NormPlace place) { return name_in(norm_place_names, place); }
 const char* name_of(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return "relu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::gelu_tanh:
-      return "gelu_tanh";
-    case Activation::silu:
-      return "silu";
-    case Activation::swiglu:
-      return "swiglu";
-    case Activation::geglu:
-      return "geglu";
-    case Activation::library:
-      break;
-  }
-  return "library";
+  return activation == Activation::library ? "library" : name_in(activation_names, activation);
 }
-
-const char* name_of(Pooling pooling) {
-  switch (pooling) {
-    case Pooling::none:
-      return "none";
-    case Pooling::mean:
-      return "mean";
-    case Pooling::last:
-      break;
-  }
-  return "last";
-}
-
-const char* name_of(InitScheme scheme) {
-  switch (scheme) {
-    case InitScheme::torch_linear:
-      return "torch_linear";
-    case InitScheme::normal:
-      return "normal";
-    case InitScheme::xavier:
-      return "xavier";
-    case InitScheme::kaiming:
-      return "kaiming";
-    case InitScheme::gpt2:
-      break;
-  }
-  return "gpt2";
-}
-
-const char* name_of(RopeScalingKind kind) {
-  switch (kind) {
-    case RopeScalingKind::none:
-      return "none";
-    case RopeScalingKind::linear:
-      return "linear";
-    case RopeScalingKind::llama3:
-      break;
-  }
-  return "llama3";
-}
+const char* name_of(Pooling pooling) { return name_in(pooling_names, pooling); }
+const char* name_of(InitScheme scheme) { return name_in(init_scheme_names, scheme); }
+const char* name_of(RopeScalingKind kind) { return name_in(rope_scaling_names, kind); }
 
 }  // namespace headroom::models

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/quantized/packed_rows.h"
+#include "models/config_names.h"
 #include "models/files/json.h"
 #include "models/positions.h"
 #include "models/validate.h"
@@ -68,21 +69,19 @@ const char* name_of(engine::BlockFormat format) { return engine::traits_of(forma
 /// Every value of an enum, in words.
 template <class E>
 std::vector<std::pair<std::string, E>> words_of() {
-  std::vector<E> all;
-  if constexpr (std::is_same_v<E, Pooling>) all = {Pooling::none, Pooling::mean, Pooling::last};
-  if constexpr (std::is_same_v<E, Positions>)
-    for (const PositionScheme& scheme : position_schemes()) all.push_back(scheme.positions);
-  if constexpr (std::is_same_v<E, Norm>) all = {Norm::none, Norm::layer_norm, Norm::rms_norm};
-  if constexpr (std::is_same_v<E, NormPlace>) all = {NormPlace::pre, NormPlace::post, NormPlace::both};
-  if constexpr (std::is_same_v<E, Activation>)
-    all = {Activation::relu, Activation::gelu,   Activation::gelu_tanh,
-           Activation::silu, Activation::swiglu, Activation::geglu};
-  if constexpr (std::is_same_v<E, RopeScalingKind>)
-    all = {RopeScalingKind::none, RopeScalingKind::linear, RopeScalingKind::llama3};
-  if constexpr (std::is_same_v<E, engine::BlockFormat>)
-    all.assign(engine::packed_formats.begin(), engine::packed_formats.end());
   std::vector<std::pair<std::string, E>> words;
-  for (const E value : all) words.emplace_back(name_of(value), value);
+  const auto add_all = [&](const auto& names) {
+    for (const auto& [value, name] : names) words.emplace_back(name, value);
+  };
+  if constexpr (std::is_same_v<E, Pooling>) add_all(pooling_names);
+  if constexpr (std::is_same_v<E, Norm>) add_all(norm_names);
+  if constexpr (std::is_same_v<E, NormPlace>) add_all(norm_place_names);
+  if constexpr (std::is_same_v<E, Activation>) add_all(activation_names);
+  if constexpr (std::is_same_v<E, RopeScalingKind>) add_all(rope_scaling_names);
+  if constexpr (std::is_same_v<E, Positions>)
+    for (const PositionScheme& scheme : position_schemes()) words.emplace_back(scheme.name, scheme.positions);
+  if constexpr (std::is_same_v<E, engine::BlockFormat>)
+    for (const E format : engine::packed_formats) words.emplace_back(name_of(format), format);
   return words;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/error.h"
+#include "engine/name_table.h"
 #include "models/files/atomic_file.h"
 #include "models/files/file_size.h"
 #include "models/files/json.h"
@@ -21,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::pair<WeightType, const char*> weight_types[] = {
-    {WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}};
+constexpr NameTable<WeightType, 4> type_names{
+    {{WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}}};
 
 ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
   const Family& family = family_named(model.family);
@@ -133,20 +134,9 @@ void check_type(const fs::path& to, std::optional<WeightType> type) {
           "{}: a folder holds f32, f16 or bf16; q8_0 is for a file that ends in .gguf", to.string());
 }
 
-const char* name_of(WeightType type) {
-  for (const auto& [known, name] : weight_types)
-    if (known == type) return name;
-  fail("convert: a type has no name");
-}
+const char* name_of(WeightType type) { return name_in(type_names, type); }
 
-WeightType weight_type_named(const std::string& name) {
-  std::string names;
-  for (const auto& [type, known] : weight_types) {
-    if (name == known) return type;
-    names += (names.empty() ? "" : ", ") + std::string(known);
-  }
-  fail("{} is no type of weights ({} are)", quoted_name(name), names);
-}
+WeightType weight_type_named(const std::string& name) { return named_in(type_names, name, "weights", "type"); }
 
 int64_t tensor_bytes(const ModelFiles& source, const fs::path& to, const ConvertOptions& options) {
   check_type(to, options.type);

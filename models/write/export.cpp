@@ -1,6 +1,7 @@
 #include "models/write/export.h"
 
 #include "engine/error.h"
+#include "engine/name_table.h"
 #include "models/checkpoints/compact_model.h"
 #include "models/files/json.h"
 #include "models/write/edited_files.h"
@@ -13,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::pair<ExportFormat, const char*> export_formats[] = {
-    {ExportFormat::compat, "compat"}, {ExportFormat::compact, "compact"}, {ExportFormat::plain, "plain"}};
+constexpr NameTable<ExportFormat, 3> format_names{
+    {{ExportFormat::compat, "compat"}, {ExportFormat::compact, "compact"}, {ExportFormat::plain, "plain"}}};
 
 /// Whether a layer has other heads than the base's, but of their width, or lacks its heads or its network.
 bool has_fewer_heads(const TransformerConfig& full, const TransformerConfig& edited) {
@@ -81,20 +82,9 @@ std::function<bool(const std::string&)> retyped_in(const EditedFiles& files, con
 
 }  // namespace
 
-const char* name_of(ExportFormat format) {
-  for (const auto& [known, name] : export_formats)
-    if (known == format) return name;
-  fail("export: a format has no name");
-}
+const char* name_of(ExportFormat format) { return name_in(format_names, format); }
 
-ExportFormat export_format_named(const std::string& name) {
-  std::string names;
-  for (const auto& [format, known] : export_formats) {
-    if (name == known) return format;
-    names += (names.empty() ? "" : ", ") + std::string(known);
-  }
-  fail("{} is no format of an export ({} are)", quoted_name(name), names);
-}
+ExportFormat export_format_named(const std::string& name) { return named_in(format_names, name, "export", "format"); }
 
 std::string loaded_by(ExportFormat format, const fs::path& to) {
   if (format == ExportFormat::compact) return "headroom";

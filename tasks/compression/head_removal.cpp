@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/name_table.h"
 #include "engine/ops/concat/concat.h"
 #include "models/validate.h"
 #include "tasks/compression/attention_weights.h"
-#include "tasks/compression/name_table.h"
 #include "tasks/compression/plan.h"
 #include "tasks/finetune/permutation.h"
 

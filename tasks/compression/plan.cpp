@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/name_table.h"
 #include "models/positions.h"
 #include "models/rope_cache.h"
-#include "tasks/compression/name_table.h"
 
 namespace headroom::tasks {
 namespace {

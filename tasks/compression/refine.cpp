@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/error.h"
-#include "tasks/compression/name_table.h"
+#include "engine/name_table.h"
 #include "tasks/data/sha256.h"
 #include "tasks/distillation/distillation.h"
 #include "tasks/finetune/text_windows.h"

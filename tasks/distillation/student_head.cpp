@@ -6,6 +6,7 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "engine/name_table.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/sum/sum.h"
@@ -17,6 +18,9 @@ namespace {
 using autograd::Var;
 using engine::DType;
 using engine::Tensor;
+
+constexpr NameTable<StudentForm, 3> form_names{
+    {{StudentForm::factored, "factored"}, {StudentForm::pairs, "pairs"}, {StudentForm::mixed, "mixed"}}};
 
 Var leaf(const Tensor& x) { return Var(x.to(DType::f32).contiguous(), true); }
 
@@ -49,17 +53,7 @@ std::vector<double> pair_energies(const Tensor& w, bool interleaved, const std::
 
 }  // namespace
 
-const char* name_of(StudentForm form) {
-  switch (form) {
-    case StudentForm::factored:
-      return "factored";
-    case StudentForm::pairs:
-      return "pairs";
-    case StudentForm::mixed:
-      return "mixed";
-  }
-  return "";
-}
+const char* name_of(StudentForm form) { return name_in(form_names, form); }
 
 StudentHead::StudentHead(const HeadMaps& teacher)
     : q_{Var(teacher.wq.to(DType::f32).contiguous())},

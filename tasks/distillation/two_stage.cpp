@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/error.h"
+#include "engine/name_table.h"
 #include "models/checkpoints/classifier.h"
 #include "tasks/data/locate.h"
 #include "tasks/distillation/distillation.h"
@@ -24,17 +24,9 @@ constexpr const char* correct_name = "dev.correct";  ///< among a stage's tensor
 constexpr DistillationWeights stage_one_weights{.kl = 1, .hidden = 1};
 constexpr DistillationWeights stage_two_weights{.cross_entropy = 1, .kl = 1, .hidden = 1};
 
-const char* name_of(TwoStageRow row) {
-  switch (row) {
-    case TwoStageRow::compressed:
-      return "compressed";
-    case TwoStageRow::teacher:
-      return "teacher";
-    case TwoStageRow::head_only:
-      return "head-only";
-  }
-  return "";
-}
+constexpr NameTable<TwoStageRow, 3> row_names{{{TwoStageRow::compressed, "compressed"},
+                                               {TwoStageRow::teacher, "teacher"},
+                                               {TwoStageRow::head_only, "head-only"}}};
 
 /// The one that all others are tested against.
 TwoStageConfig reference_of(TwoStageConfig config) {
@@ -340,7 +332,7 @@ std::map<std::string, std::string> TwoStage::data_hashes() const {
 std::string TwoStage::describe() const {
   const std::string row =
       config_.row != TwoStageRow::compressed
-          ? name_of(config_.row)
+          ? name_in(row_names, config_.row)
           : fmt::format("heads of rank {} in layers {}, {}{}{}", config_.rank, config_.layers, name_of(config_.init),
                         config_.has_stage_one ? ", stage I" : "", config_.has_stage_two ? ", stage II" : "");
   return fmt::format("{} of {}", row, config_.source.model);

@@ -1,29 +1,21 @@
 #include "tasks/finetune/trained_part.h"
 
-#include "engine/error.h"
+#include "engine/name_table.h"
 #include "models/costs.h"
 #include "models/count.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::tasks {
+namespace {
 
-const char* name_of(TrainedPart part) {
-  switch (part) {
-    case TrainedPart::all:
-      return "all";
-    case TrainedPart::heads:
-      return "heads";
-    case TrainedPart::head:
-      break;
-  }
-  return "head";
-}
+constexpr NameTable<TrainedPart, 3> part_names{
+    {{TrainedPart::all, "all"}, {TrainedPart::heads, "heads"}, {TrainedPart::head, "head"}}};
 
-TrainedPart trained_part_named(const std::string& name) {
-  for (const TrainedPart part : {TrainedPart::all, TrainedPart::heads, TrainedPart::head})
-    if (name == name_of(part)) return part;
-  fail("'{}' is no part of a model to train: there are all, heads, head", name);
-}
+}  // namespace
+
+const char* name_of(TrainedPart part) { return name_in(part_names, part); }
+
+TrainedPart trained_part_named(const std::string& name) { return named_in(part_names, name, "finetune", "part"); }
 
 bool is_trained(TrainedPart part, const std::string& name, bool is_classifier) {
   if (part == TrainedPart::all) return true;

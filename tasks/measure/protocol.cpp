@@ -1,18 +1,15 @@
 #include "tasks/measure/protocol.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
-#include "engine/error.h"
+#include "engine/name_table.h"
 
 namespace headroom::tasks {
 namespace {
 
-constexpr std::array<std::pair<PerplexityProtocol, const char*>, 3> protocol_names{
-    {{PerplexityProtocol::disjoint, "disjoint"},
-     {PerplexityProtocol::hf_strided, "hf-strided"},
-     {PerplexityProtocol::llamacpp, "llamacpp"}}};
+constexpr NameTable<PerplexityProtocol, 3> protocol_names{{{PerplexityProtocol::disjoint, "disjoint"},
+                                                           {PerplexityProtocol::hf_strided, "hf-strided"},
+                                                           {PerplexityProtocol::llamacpp, "llamacpp"}}};
 
 /// `skipped`: first tokens of a window that nothing predicts.
 std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64_t stride, int64_t skipped) {
@@ -28,15 +25,10 @@ std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64
 
 }  // namespace
 
-const char* name_of(PerplexityProtocol protocol) { return protocol_names[static_cast<size_t>(protocol)].second; }
+const char* name_of(PerplexityProtocol protocol) { return name_in(protocol_names, protocol); }
 
 PerplexityProtocol protocol_named(std::string_view name) {
-  std::string known;
-  for (const auto& [protocol, text] : protocol_names) {
-    if (name == text) return protocol;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  fail("unknown protocol '{}'; known: {}", name, known);
+  return named_in(protocol_names, name, "perplexity", "protocol");
 }
 
 int64_t places_before(PerplexityProtocol protocol, bool has_begin) {

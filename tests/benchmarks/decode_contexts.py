@@ -30,13 +30,11 @@ def generated(program, model, cache, texts, file, threads):
     return answer["prompt_tokens"], decoded / answer["decode_seconds"]
 
 
-# What llama.cpp calls the types of a cache.
-LLAMA_TYPES = {"f32": 0, "f16": 1, "q8_0": 8}
 # Reads the prompt once, which takes it minutes where it is long, and then times as many tokens behind it for each line that it is sent.
 LLAMA_WORKER = """
 import json, sys, time
 import llama_cpp
-model, file, threads, cache = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+model, file, threads, cache = sys.argv[1], sys.argv[2], int(sys.argv[3]), getattr(llama_cpp, "GGML_TYPE_" + sys.argv[4].upper())
 llm = llama_cpp.Llama(model, n_threads=threads, n_threads_batch=threads, n_ctx=8192, n_batch=512, logits_all=False,
                       type_k=cache, type_v=cache, flash_attn=True, verbose=False)
 tokens = llm.tokenize(open(file, "rb").read(), add_bos=False)
@@ -55,7 +53,7 @@ class Llama:
     """llama.cpp with a prompt in its cache. It does nothing until it is asked."""
 
     def __init__(self, python, model, cache, file, threads):
-        self.worker = subprocess.Popen([python, "-c", LLAMA_WORKER, model, file, str(threads), str(LLAMA_TYPES[cache])],
+        self.worker = subprocess.Popen([python, "-c", LLAMA_WORKER, model, file, str(threads), cache],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.worker.stdout.readline() != "ready\n":
             raise SystemExit(f"{python}: llama.cpp did not read {model} and the prompt")

@@ -1,10 +1,7 @@
-#include <algorithm>
-#include <cmath>
-
 #include "models/model_cache.h"
 #include "models/positions.h"
 #include "models/transformer.h"
-#include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::models {
@@ -12,6 +9,7 @@ namespace {
 
 using engine::DType;
 using testing::contains;
+using testing::distance;
 using testing::error_of;
 
 constexpr int64_t vocab = 11, longest = 40;
@@ -37,15 +35,6 @@ Transformer build(const TransformerConfig& config, DType dtype = DType::f32) {
 
 Tensor tokens(int64_t batch, int64_t length) {
   return engine::random_integers({batch, length}, 0, vocab, engine::Rng(5).take("data", batch * length));
-}
-
-/// Largest |a - b|.
-double distance(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
 }
 
 /// Decodes x (B, T, …) in chunks whose sizes go round through `sizes`, and compares each with the full forward pass.

@@ -1,20 +1,11 @@
 #pragma once
-#include <cmath>
-
 #include "models/transformer.h"
-#include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 /// A decoder of two layers for the tests of weights and layers.
 namespace headroom::models {
 
-/// Largest |a - b|.
-inline double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  REQUIRE(x.size() == y.size());
-  double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
-}
+using testing::distance;
 
 /// Widths are multiples of 32, so that its matrices have blocks.
 inline TransformerConfig decoder() {

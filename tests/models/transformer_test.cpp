@@ -8,13 +8,14 @@
 #include "autograd/ops.h"
 #include "models/model_cache.h"
 #include "models/positions.h"
-#include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::models {
 namespace {
 
 using engine::DType;
+using testing::distance;
 using testing::error_of;
 
 TransformerConfig decoder() {
@@ -37,15 +38,6 @@ Transformer build(const TransformerConfig& config, DType dtype = DType::f32) {
 
 Tensor tokens(const Shape& shape, uint64_t seed = 5) {
   return engine::random_integers(shape, 0, 7, engine::Rng(seed).take("data", shape.numel()));
-}
-
-/// Largest |a - b|.
-double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  REQUIRE(x.size() == y.size());
-  double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
 }
 
 std::map<std::string, Parameter> by_name(const Module& module) {

@@ -23,7 +23,6 @@ import tempfile
 
 
 PEERS = ("transformers", "llama.cpp")
-LLAMA_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}  # what llama.cpp calls the types of a cache
 
 
 def torch_worker(folder, text_file, tokens, window, _cache):
@@ -48,7 +47,7 @@ def llama_worker(file, text_file, tokens, window, cache):
     import numpy
     import llama_cpp
 
-    held = LLAMA_TYPES[cache]
+    held = getattr(llama_cpp, "GGML_TYPE_" + cache.upper())
     llm = llama_cpp.Llama(file, n_ctx=window, n_batch=window, logits_all=True, type_k=held, type_v=held,
                           flash_attn=cache != "f32", verbose=False)
     text = open(text_file, "rb").read()
@@ -90,7 +89,7 @@ def main():
     parser.add_argument("--text", required=True)
     parser.add_argument("--tokens", type=int, default=4096)
     parser.add_argument("--window", type=int, default=512)
-    parser.add_argument("--cache-dtype", choices=LLAMA_TYPES, default="f32")
+    parser.add_argument("--cache-dtype", choices=("f32", "f16", "q4_0", "q8_0"), default="f32")
     parser.add_argument("--work")
     parser.add_argument("--torch-python", default=sys.executable)
     parser.add_argument("--llama-python", default=sys.executable)

@@ -1,10 +1,13 @@
 #include "tasks/theory/constructive/constructive_task.h"
 
-#include "engine/error.h"
+#include "engine/name_table.h"
 #include "tasks/theory/allocation.h"
 
 namespace headroom::tasks {
 namespace {
+
+constexpr NameTable<Construction, 3> kind_names{
+    {{Construction::groups, "groups"}, {Construction::residual, "residual"}, {Construction::shared, "shared"}}};
 
 /// What Theorem 1 promises for a plan.
 double promised(const ConstructionPlan& plan) {
@@ -12,18 +15,6 @@ double promised(const ConstructionPlan& plan) {
   std::vector<double> rho(static_cast<size_t>(plan.config.target.back().lag), 0.0);
   for (const TargetTerm& term : plan.config.target) rho[static_cast<size_t>(term.lag - 1)] = std::abs(term.weight);
   return best_allocation(rho, plan.config.width, plan.config.token_dim).bound;
-}
-
-const char* name_of(Construction kind) {
-  switch (kind) {
-    case Construction::groups:
-      return "groups";
-    case Construction::residual:
-      return "residual";
-    case Construction::shared:
-      break;
-  }
-  return "shared";
 }
 
 }  // namespace
@@ -77,7 +68,7 @@ Metrics ConstructiveTask::compute(uint64_t seed) const {
 
 std::string ConstructiveTask::describe() const {
   return fmt::format("the proof's Transformer ({}{}), lags {} to {}, {} heads of dim {} each, d = {}, {}",
-                     name_of(config_.kind), config_.mended.all() ? "" : ", not mended", config_.first_lag,
+                     name_in(kind_names, config_.kind), config_.mended.all() ? "" : ", not mended", config_.first_lag,
                      config_.first_lag + config_.lags - 1, config_.heads, config_.head_dim, config_.token_dim,
                      engine::name_of(config_.dtype));
 }

@@ -5,7 +5,7 @@
 
 #include "engine/parallel.h"
 #include "tasks/measure/head_of_model.h"
-#include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::tasks {
@@ -13,6 +13,7 @@ namespace {
 
 using engine::Tensor;
 using testing::contains;
+using testing::distance;
 using testing::error_of;
 
 std::string checkpoint(const char* name) {
@@ -32,14 +33,6 @@ HeadDistillationConfig small_config(const char* name, StudentForm form, int64_t 
   config.steps = 40;
   config.rate = 1e-2;
   return config;
-}
-
-double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  REQUIRE(x.size() == y.size());
-  double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
 }
 
 /// The head of a config, and what it reads of random sequence 3.

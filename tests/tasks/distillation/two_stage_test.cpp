@@ -8,6 +8,7 @@
 #include "engine/parallel.h"
 #include "tasks/distillation/mcnemar.h"
 #include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
@@ -17,6 +18,7 @@ namespace {
 using engine::Tensor;
 using testing::checkpoints;
 using testing::contains;
+using testing::distance;
 using testing::error_of;
 using testing::TemporaryFolder;
 
@@ -35,14 +37,6 @@ TwoStageConfig small_config() {
   config.one = {.steps = 6, .batch = 2, .rate = 3e-3};
   config.two = {.epochs = 2, .batch = 8, .rate = 3e-3};
   return config;
-}
-
-double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  REQUIRE(x.size() == y.size());
-  double worst = 0;
-  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
 }
 
 }  // namespace

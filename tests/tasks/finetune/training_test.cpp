@@ -126,8 +126,7 @@ TEST_CASE("a part's parameters are counted before it is loaded", "[finetune]") {
     }
   CHECK(error_of([&] { load_options(TrainedPart::head, plain); }) ==
         "the model's readout is its token embedding: there is no head to train alone");
-  CHECK(error_of([] { trained_part_named("tail"); }) ==
-        "'tail' is no part of a model to train: there are all, heads, head");
+  CHECK(error_of([] { trained_part_named("tail"); }) == "finetune: there is no part 'tail'; known: all, heads, head");
   CHECK(trained_part_named("heads") == TrainedPart::heads);
 }
 

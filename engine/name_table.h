@@ -9,7 +9,7 @@
 
 #include "engine/error.h"
 
-namespace headroom::tasks {
+namespace headroom {
 
 /// The values of an enumeration and what they are called.
 template <class E, size_t N>
@@ -41,4 +41,4 @@ E named_in(const NameTable<E, N>& table, std::string_view wanted, const char* of
   fail("{}: there is no {} '{}'; known: {}", of, what, wanted, fmt::join(names_in(table), ", "));
 }
 
-}  // namespace headroom::tasks
+}  // namespace headroom

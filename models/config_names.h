@@ -1,0 +1,30 @@
+#pragma once
+#include "engine/name_table.h"
+#include "models/config.h"
+
+namespace headroom::models {
+
+// What the values of a config's enumerations are called in studies and in config.json.
+
+inline constexpr NameTable<Norm, 3> norm_names{
+    {{Norm::none, "none"}, {Norm::layer_norm, "layer_norm"}, {Norm::rms_norm, "rms_norm"}}};
+inline constexpr NameTable<NormPlace, 3> norm_place_names{
+    {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}, {NormPlace::both, "both"}}};
+/// Built-in ones: files of models hold no other.
+inline constexpr NameTable<Activation, 6> activation_names{{{Activation::relu, "relu"},
+                                                            {Activation::gelu, "gelu"},
+                                                            {Activation::gelu_tanh, "gelu_tanh"},
+                                                            {Activation::silu, "silu"},
+                                                            {Activation::swiglu, "swiglu"},
+                                                            {Activation::geglu, "geglu"}}};
+inline constexpr NameTable<Pooling, 3> pooling_names{
+    {{Pooling::none, "none"}, {Pooling::mean, "mean"}, {Pooling::last, "last"}}};
+inline constexpr NameTable<InitScheme, 5> init_scheme_names{{{InitScheme::torch_linear, "torch_linear"},
+                                                             {InitScheme::normal, "normal"},
+                                                             {InitScheme::xavier, "xavier"},
+                                                             {InitScheme::kaiming, "kaiming"},
+                                                             {InitScheme::gpt2, "gpt2"}}};
+inline constexpr NameTable<RopeScalingKind, 3> rope_scaling_names{
+    {{RopeScalingKind::none, "none"}, {RopeScalingKind::linear, "linear"}, {RopeScalingKind::llama3, "llama3"}}};
+
+}  // namespace headroom::models
