@@ -77,6 +77,9 @@ class HeadGroupLayer : public Module {
   const Projection& q_proj() const { return q_proj_; }
   const Projection& k_proj() const { return k_proj_; }
   const Projection& v_proj() const { return v_proj_; }
+  /// Over a head's queries and keys, before they turn; null without qk_norm.
+  const NormLayer* q_norm() const { return q_norm_.get(); }
+  const NormLayer* k_norm() const { return k_norm_.get(); }
 
  private:
   /// What scores are made of.

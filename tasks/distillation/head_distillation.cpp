@@ -122,6 +122,10 @@ void HeadDistillation::check() const {
   source.head = config_.head;
   const HeadMaps teacher = head_of_model(model, source);
   require(teacher.is_causal, "{}: its heads look ahead", config_.model.model);
+  const int64_t window = models::window_of(model.description().config, config_.layer);
+  require(window == 0 || config_.length <= window,
+          "{}: layer {} sees {} tokens; expected a length of at most so many, got {}", config_.model.model,
+          config_.layer, window, config_.length);
   const autograd::NoGrad no_grad;
   const StudentHead student(teacher, config_.form, config_.rank, {});
   model.span(config_.text, config_.length, 0);

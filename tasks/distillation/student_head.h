@@ -24,7 +24,9 @@ class StudentHead {
  public:
   /// Step 1 of Algorithm 1. `factored` and `mixed`: the truncated SVD of W_Qᵀ W_K = U S Vᵀ, as (W_Q U_r) U_rᵀ and (W_K
   /// V_r) V_rᵀ, or as √S_r U_rᵀ and √S_r V_rᵀ. `pairs`: the rows of the pairs of largest E|q_pair|² E|k_pair|² over the
-  /// inputs (L, D). Throws Error for a rank outside [1, d_H], odd where pairs turn, or pairs of a head that has none.
+  /// inputs (L, D). Where the teacher norms queries and keys the product has its gains in it, and the student norms its
+  /// own, with gains that are trained, too: the teacher's, those of the pairs, or, mixed, as many equal ones of the
+  /// same norm. Throws Error for a rank outside [1, d_H], odd where pairs turn, or pairs of a head that has none.
   StudentHead(const HeadMaps& teacher, StudentForm form, int64_t rank, const std::vector<engine::Tensor>& inputs);
   /// The teacher itself, frozen.
   explicit StudentHead(const HeadMaps& teacher);
@@ -34,14 +36,19 @@ class StudentHead {
   std::vector<autograd::Parameter> parameters() const;
 
  private:
-  /// x W_Nᵀ … W_1ᵀ, turned: (1, L, 1, d)
-  autograd::Var turned(const engine::Tensor& x, const std::vector<autograd::Var>& maps) const;
+  /// How queries, or keys, are made.
+  struct Side {
+    std::vector<autograd::Var> maps;  ///< in the order in which they are applied, f32: one (d, D), or (r, D), (d_H, r)
+    autograd::Var gain{};             ///< of their norm (d); undefined without one
+  };
+  /// x W_1ᵀ … W_Nᵀ, normed and turned: (1, L, 1, d)
+  autograd::Var turned(const engine::Tensor& x, const Side& side) const;
   void init_factored(const HeadMaps& teacher, int64_t rank);
   void init_mixed(const HeadMaps& teacher, int64_t rank);
   void init_pairs(const HeadMaps& teacher, int64_t rank, const std::vector<engine::Tensor>& inputs);
 
-  std::vector<autograd::Var> q_, k_;  ///< in the order in which they are applied, f32: one (d, D), or (r, D), (d_H, r)
-  double scale_;
+  Side q_, k_;
+  double scale_, norm_eps_;
   std::vector<double> frequencies_;  ///< of the pairs; empty: nothing turns
   bool interleaved_;
 };

@@ -10,16 +10,28 @@
 #include "tasks/theory/low_rank_logits.h"
 
 namespace headroom::tasks {
+namespace {
+
+/// What the theorems speak of.
+HeadMaps plain_head_of_model(StudiedModel& model, const HeadSource& source) {
+  HeadMaps maps = head_of_model(model, source);
+  require(!maps.q_gain.defined(),
+          "{}: its queries and keys are normed; expected heads whose queries and keys are x W^T + b",
+          source.model.model);
+  return maps;
+}
+
+}  // namespace
 
 StudiedHead HeadLoader::load(HeadTokens kind, int64_t length, double norm, uint64_t seed) const {
   StudiedHead head;
   if (kind == HeadTokens::activations) {
-    head.maps = head_of_model(model(), source_);
+    head.maps = plain_head_of_model(model(), source_);
     head.tokens = layer_inputs(model(), source_, length, seed);
     if (head.maps.has_biases)
       head.tokens = engine::concat({head.tokens, engine::Tensor::full({1, length}, 1, engine::DType::f64)}, 0);
   } else {
-    head.maps = source_.is_of_files() ? head_of_model(model(), source_) : load_head(source_, seed);
+    head.maps = source_.is_of_files() ? plain_head_of_model(model(), source_) : load_head(source_, seed);
     head.tokens = head_tokens(source_, head.maps, kind, length, norm, seed);
   }
   const std::vector<double> norms = token_norms(head.tokens);

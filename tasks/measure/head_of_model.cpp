@@ -27,8 +27,6 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
   const models::TransformerConfig& config = model.description().config;
   const std::string& name = source.model.model;
   require(source.layer < config.layers, "{}: there is no layer {}, it has {}", name, source.layer, config.layers);
-  require(!config.qk_norm, "{}: its queries and keys are normed; expected heads whose queries and keys are x W^T + b",
-          name);
   require(models::scheme_of(config).has_plain_scores(), "{}: its scores have ALiBi's biases", name);
   const auto layer = static_cast<size_t>(source.layer);
   const models::LayerConfig own = models::layers_of(config)[layer];
@@ -44,10 +42,16 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
     maps.wk = rows_with_bias(heads.k_proj(), key * dim, (key + 1) * dim, maps.has_biases);
     maps.scale = config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
     maps.is_causal = config.causal;
+    if (heads.q_norm()) {
+      maps.q_gain = heads.q_norm()->weight().value().to(DType::f64).contiguous();
+      maps.k_gain = heads.k_norm()->weight().value().to(DType::f64).contiguous();
+      maps.norm_eps = config.norm_eps;
+    }
     if (!models::scheme_of(config).turns() || source.ignores_rotation) return maps;
     maps.rope_base = config.rope_base;
     maps.rope_interleaved = config.rope_interleaved;
-    if (config.rope_scaling.kind != models::RopeScalingKind::none || !group.rope_frequencies.empty())
+    if (config.rope_scaling.kind != models::RopeScalingKind::none || !group.rope_frequencies.empty() ||
+        config.window_rope_base > 0)
       maps.rope_frequencies = models::rope_frequencies(config, group, source.layer);
     return maps;
   }

@@ -4,8 +4,8 @@
 namespace headroom::tasks {
 
 /// The head that a source of files names: the rows of its queries and of the keys that serve it, biases as a last
-/// column, its logit scale, its turns (base, scaling and pairing) unless they are ignored. Throws Error when there is
-/// no such layer or head, or its logits are more than that: normed queries and keys, ALiBi, low-rank factors.
+/// column, what they are normed by, its logit scale, its turns (base, scaling and pairing) unless they are ignored. Throws
+/// Error when there is no such layer or head, or its logits are more than that: ALiBi, low-rank factors.
 HeadMaps head_of_model(StudiedModel& model, const HeadSource& source);
 
 /// What that head reads of span `seed` of the source's text: the input of its layer's attention, after the norm, as the

@@ -10,7 +10,8 @@
 namespace headroom::tasks {
 
 /// Query and key maps of one attention head, f64. Its logits are z_lj = scale · x_lᵀ wqᵀ R_{j−l} wk x_j − alibi_slope ·
-/// (l − j), without R where rope_base is unset.
+/// (l − j), without R where rope_base is unset. Normed queries are q_gain ⊙ wq x / √(mean (wq x)² + norm_eps) in place
+/// of wq x, and keys likewise.
 struct HeadMaps {
   /// (d_H, D). Of a model with biases (d_H, D + 1): they are the last column, and every token ends in a 1, so that a
   /// token of norm B counts with √(B² + 1) in the theorems, and the biases in the norms of the maps.
@@ -22,6 +23,8 @@ struct HeadMaps {
   bool rope_interleaved = false;      ///< or pairs (2i, 2i + 1)
   /// d_H/2 in place of base^(−2i/d_H), where the model has scaled them; else empty.
   std::vector<double> rope_frequencies{};
+  engine::Tensor q_gain{}, k_gain{};  ///< (d_H), undefined where queries and keys are not normed
+  double norm_eps = 0;
   bool is_causal = true;  ///< false: trained to look ahead, too
 };
 

@@ -40,28 +40,28 @@ struct Head {
   HeadMaps maps;
   Tensor x;        // (L, D)
   Tensor weights;  // (L, L): the model's own
-  explicit Head(const char* name) {
+  explicit Head(const char* name, int64_t layer = 1, int64_t length = 12) {
     StudiedModel model({.model = checkpoint(name)}, {});
     HeadSource source;
     source.text.text = "random";
-    source.layer = 1, source.head = 1;
+    source.layer = layer, source.head = 1;
     maps = head_of_model(model, source);
-    const Tensor tokens = layer_inputs(model, source, 12, 3);  // (D, L)
+    const Tensor tokens = layer_inputs(model, source, length, 3);  // (D, L)
     x = tokens.transpose(0, 1).to(engine::DType::f32).contiguous();
     std::vector<Tensor> all;
     const autograd::NoGrad no_grad;
-    const std::vector<int64_t> span = model.span(source.text, 12, 3);
-    model.transformer().forward(Tensor::from({1, 12}, span), {.probabilities = &all});
-    weights = all.at(1).slice(1, 1, 2).reshape({12, 12});  // of (B, H, T, T)
+    const std::vector<int64_t> span = model.span(source.text, length, 3);
+    model.transformer().forward(Tensor::from({1, length}, span), {.probabilities = &all});
+    weights = all.at(static_cast<size_t>(layer)).slice(1, 1, 2).reshape({length, length});  // of (B, H, T, T)
   }
 };
 
 }  // namespace
 
 TEST_CASE("a student of full dimension is its teacher, which is the model's own head", "[distillation]") {
-  for (const char* name : {"llama3.1", "llama2-gqa.gguf", "smollm2"}) {
-    INFO(name);
-    const Head head(name);
+  const std::vector<Head> heads{Head("llama3.1"), Head("llama2-gqa.gguf"), Head("smollm2"),
+                                Head("qwen3"),    Head("gemma3", 2),       Head("gemma3", 1, 5)};  // 1: of windows of 5
+  for (const Head& head : heads) {
     CHECK(distance(StudentHead(head.maps).weights(head.x).value(), head.weights) < 2e-6);
     const int64_t dim = head.maps.wq.dim(0);
     for (const StudentForm form : {StudentForm::factored, StudentForm::pairs})
@@ -127,8 +127,11 @@ TEST_CASE("training brings a student nearer to its teacher, to the same bits on 
     CHECK(HeadDistillation(small_config("llama3.1", form, 2), {}).compute(0) == metrics);
     CHECK(study.compute(1) != metrics);
   }
-  const Metrics biased = HeadDistillation(small_config("qwen2", StudentForm::factored, 2), {}).compute(0);
-  CHECK(biased.at("mse") < biased.at("mse_before"));
+  for (const StudentForm form : {StudentForm::factored, StudentForm::pairs, StudentForm::mixed})
+    for (const char* model : {"qwen2", "qwen3"}) {  // biases; norms
+      const Metrics metrics = HeadDistillation(small_config(model, form, 2), {}).compute(0);
+      CHECK(metrics.at("mse") < metrics.at("mse_before"));
+    }
   HeadDistillationConfig full = small_config("llama3.1", StudentForm::factored, 2);
   full.rank = Head("llama3.1").maps.wq.dim(0);
   full.steps = 0;
@@ -142,6 +145,7 @@ TEST_CASE("a student that cannot be says why", "[distillation]") {
   CHECK_THAT(error("llama3.1", StudentForm::factored, 99), contains("rank 99: expected 1 to d_H = "));
   CHECK_THAT(error("llama3.1", StudentForm::pairs, 3), contains("rank 3 is odd"));
   CHECK_THAT(error("gpt2", StudentForm::pairs, 2), contains("has no pairs to keep"));
+  CHECK_THAT(error("gemma3", StudentForm::factored, 2), contains("layer 1 sees 5 tokens"));
   HeadDistillationConfig config = small_config("llama3.1", StudentForm::factored, 2);
   config.sequences = 3;
   CHECK_THROWS_WITH(HeadDistillation(config, {}), contains("sequences: expected an even number"));
