@@ -228,11 +228,13 @@ double RemovalOrder::kl_without(const RemovedPieces& removed) const {
 }
 
 void RemovalOrder::measure() {
+  const auto without = models::load(probe_.base(), removal_.edit(gone_));
+  const EnteringStates states = probe_.states_of(*without);
   std::vector<std::pair<double, RemovedPiece>> losses;
   for (const RemovedPiece& piece : left_) {
     RemovedPieces tried = gone_;
     tried.push_back(piece);
-    losses.emplace_back(kl_without(tried), piece);
+    losses.emplace_back(probe_.kl(removal_.edit(tried), piece.layer, states), piece);
     if (progress_) progress_(std::ssize(gone_), std::ssize(losses));
   }
   std::sort(losses.begin(), losses.end());

@@ -72,7 +72,7 @@ inline constexpr int64_t removal_tokens = 512;
 
 /// The order in which pieces go: the KL divergence of the model without what is gone and one piece more is measured for
 /// every piece that is left, and the sixteenth of all pieces goes that loses least, or one piece; then those that are
-/// left are measured again. Several threads may ask for it.
+/// left are measured again, each from its layer on. Several threads may ask for it.
 class RemovalOrder {
  public:
   /// Both must outlive it. `progress` gets the pieces gone and the measurements done since.

@@ -15,7 +15,7 @@ TokenBatch probed_texts(TokenBatch texts, int64_t context, int64_t tokens) {
 }
 
 LayerProbe::LayerProbe(const models::Transformer& base, const TokenBatch& texts, double late)
-    : base_(base), states_(base), late_(late) {
+    : base_(base), texts_(texts), states_(base), late_(late) {
   require(!texts.empty(), "layer probe: no text");
   require(late > 0 && late <= 1, "layer probe: a share of {} of each text", late);
   states_.add(texts);
@@ -39,14 +39,20 @@ int64_t LayerProbe::first_of(int64_t length) const {
   return std::min(length - 1, static_cast<int64_t>(std::floor(static_cast<double>(length) * (1 - late_))));
 }
 
-double LayerProbe::kl(const models::ModelEdit& edit, int64_t first) const {
+EnteringStates LayerProbe::states_of(const models::Transformer& model) const {
+  EnteringStates states(model);
+  states.add(texts_);
+  return states;
+}
+
+double LayerProbe::kl(const models::ModelEdit& edit, int64_t first, const EnteringStates& states) const {
   require(first >= 0 && first < base_.config().layers, "layer probe: layer {} of {}", first, base_.config().layers);
   const auto model = models::load(base_, edit);
   const autograd::NoGrad no_grad;
   const int64_t vocab = base_.config().vocab;
   double sum = 0;
   for (size_t text = 0; text < logits_.size(); ++text) {
-    const Tensor h = states_.run(*model, first, text, 1).front();  // (1, T, D)
+    const Tensor h = states.run(*model, first, text, 1).front();  // (1, T, D)
     std::vector<double> rows(norms_[text].size());
     const int64_t begin = first_of(h.dim(1));
     for_each_logits(*model, h, begin, h.dim(1), [&](int64_t token, const float* logits) {

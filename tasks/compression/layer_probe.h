@@ -24,7 +24,12 @@ class LayerProbe {
   /// The mean over the compared tokens of KL(base ‖ edited) of the next token, in nats, with keys and values rounded as
   /// the edit's heads name the types of their cache. `first`: the first layer that the edit changes. Throws Error when
   /// the edit does not fit, or a logit is not finite.
-  double kl(const models::ModelEdit& edit, int64_t first) const;
+  double kl(const models::ModelEdit& edit, int64_t first) const { return kl(edit, first, states_); }
+  /// The same of an edit that is, below layer `first`, the model of those states.
+  double kl(const models::ModelEdit& edit, int64_t first, const EnteringStates& states) const;
+  /// Those of a changed model on the texts. The model must outlive them.
+  EnteringStates states_of(const models::Transformer& model) const;
+  const models::Transformer& base() const { return base_; }
   int64_t tokens() const { return tokens_; }
 
  private:
@@ -32,6 +37,7 @@ class LayerProbe {
   int64_t first_of(int64_t length) const;
 
   const models::Transformer& base_;
+  TokenBatch texts_;
   EnteringStates states_;
   double late_;
   std::vector<Tensor> logits_;              ///< per text: (tokens compared, V)
