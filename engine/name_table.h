@@ -1,6 +1,4 @@
 #pragma once
-#include <fmt/ranges.h>
-
 #include <array>
 #include <string>
 #include <string_view>
@@ -38,7 +36,9 @@ template <class E, size_t N>
 E named_in(const NameTable<E, N>& table, std::string_view wanted, const char* of, const char* what) {
   for (const auto& [value, name] : table)
     if (wanted == name) return value;
-  fail("{}: there is no {} '{}'; known: {}", of, what, wanted, fmt::join(names_in(table), ", "));
+  std::string known;
+  for (const std::string& name : names_in(table)) known += (known.empty() ? "" : ", ") + name;
+  fail("{}: there is no {} '{}'; known: {}", of, what, wanted, known);
 }
 
 }  // namespace headroom
