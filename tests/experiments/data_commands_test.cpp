@@ -14,11 +14,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::contains;
-using testing::Environment;
-using testing::read_bytes;
-using testing::TemporaryFolder;
-using testing::write_bytes;
+using namespace testing;
 
 struct Outcome {
   int status;

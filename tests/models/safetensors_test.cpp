@@ -19,10 +19,7 @@ namespace fs = std::filesystem;
 using engine::DType;
 using engine::Shape;
 using engine::Tensor;
-using testing::contains;
-using testing::read_bytes;
-using testing::TemporaryFolder;
-using testing::write_bytes;
+using namespace testing;
 
 constexpr DType all_dtypes[] = {DType::f32, DType::bf16, DType::f16, DType::f64,    DType::i64,
                                 DType::i32, DType::i8,   DType::u8,  DType::boolean};

@@ -16,10 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
-using testing::contains;
-using testing::error_of;
-using testing::TemporaryFolder;
-using testing::write_bytes;
+using namespace testing;
 
 /// A tokenizer.json with the merges l+o, lo+w and Ġ+low (ids 256 to 258), and "xyz" (259), which nothing merges into.
 Json small_json() {

@@ -11,11 +11,7 @@
 
 using namespace headroom;
 using namespace headroom::tasks;
-using testing::contains;
-using testing::small_model;
-using testing::small_settings;
-using testing::small_task;
-using testing::Training;
+using namespace testing;
 
 namespace {
 

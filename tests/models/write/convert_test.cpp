@@ -18,10 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using testing::checkpoints;
-using testing::contains;
-using testing::error_of;
-using testing::TemporaryFolder;
+using namespace testing;
 
 constexpr const char* families[] = {"llama1",       "llama2-gqa", "llama3.1",          "llama3.2-tied", "linear-rope",
                                     "llama-biases", "smollm2",    "tinyllama-sharded", "mistral",       "qwen2",

@@ -21,13 +21,7 @@ namespace headroom::models {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::checkpoints;
-using testing::contains;
-using testing::edit_of;
-using testing::error_of;
-using testing::logits_of;
-using testing::relative_difference;
-using testing::TemporaryFolder;
+using namespace testing;
 
 constexpr const char* families[] = {
     "llama1",          "llama2-gqa",    "llama3.1", "llama3.2-tied",     "linear-rope",

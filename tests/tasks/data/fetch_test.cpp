@@ -19,11 +19,7 @@ namespace headroom::tasks {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::contains;
-using testing::HttpRequest;
-using testing::HttpServer;
-using testing::read_bytes;
-using testing::write_bytes;
+using namespace testing;
 
 /// Some text that is long enough to come in several parts.
 std::string sample_text() {

@@ -7,10 +7,7 @@
 
 namespace headroom::tasks {
 
-using testing::contains;
-using testing::Environment;
-using testing::TemporaryFolder;
-using testing::write_bytes;
+using namespace testing;
 namespace fs = std::filesystem;
 
 TEST_CASE("data is found in the given folder, then in the cache", "[data]") {

@@ -16,11 +16,7 @@ namespace headroom::tasks {
 namespace {
 
 using engine::Tensor;
-using testing::checkpoints;
-using testing::contains;
-using testing::distance;
-using testing::error_of;
-using testing::TemporaryFolder;
+using namespace testing;
 
 TwoStageConfig small_config() {
   const std::string tests = testing::source_root() + "/tests/";

@@ -14,11 +14,7 @@
 namespace headroom::tasks {
 namespace {
 
-using testing::checkpoints;
-using testing::contains;
-using testing::error_of;
-using testing::TemporaryFolder;
-using testing::write_bytes;
+using namespace testing;
 
 /// A letter is 1 to 26, a space 27.
 class Letters : public models::Tokenizer {

@@ -13,11 +13,7 @@
 namespace headroom::tasks {
 namespace {
 
-using testing::checkpoint;
-using testing::contains;
-using testing::error_of;
-using testing::TemporaryFolder;
-using testing::write_bytes;
+using namespace testing;
 
 /// Letters are 1 to 26, a space 27, "ab" 28 and " b" 29: a token may hold the end of a prompt and begin a choice.
 class Letters : public models::Tokenizer {

@@ -12,11 +12,7 @@ using namespace headroom;
 using namespace headroom::tasks;
 using engine::DType;
 using engine::Precision;
-using testing::cuda;
-using testing::small_model;
-using testing::small_settings;
-using testing::small_task;
-using testing::Training;
+using namespace testing;
 
 namespace {
 

@@ -9,13 +9,7 @@
 
 using namespace headroom;
 using namespace headroom::tasks;
-using testing::cuda;
-using testing::lacks_cuda;
-using testing::small_model;
-using testing::small_settings;
-using testing::small_task;
-using testing::ThreadRanks;
-using testing::Training;
+using namespace testing;
 
 namespace {
 

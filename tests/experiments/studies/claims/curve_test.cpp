@@ -9,11 +9,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::contains;
-using testing::error_of;
-using testing::failed;
-using testing::study;
-using testing::trial;
+using namespace testing;
 
 /// A trial with a learning rate, whose validation and test errors differ.
 TrialRecord at_lr(double lr, int64_t seed, double validation, double test) {

@@ -8,12 +8,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::claim;
-using testing::number;
-using testing::says;
-using testing::study;
-using testing::trial;
-using testing::verdict;
+using namespace testing;
 
 /// Two series over x = 1, 2, 4: how many times worse "slow" is than "fast" falls from 8 to 2.
 StudyResults slow_and_fast() {

@@ -8,13 +8,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::claim;
-using testing::failed;
-using testing::number;
-using testing::says;
-using testing::study;
-using testing::u_curve;
-using testing::verdict;
+using namespace testing;
 
 /// Two series of the same x: "narrow" has 1.0 and 1.2, "few" is worse by 0.2 and 0.3.
 StudyResults two_series() {

@@ -9,13 +9,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::claim;
-using testing::number;
-using testing::says;
-using testing::study;
-using testing::trial;
-using testing::u_curve;
-using testing::verdict;
+using namespace testing;
 
 /// Two series over x = 1, 2, 4, 8 with four seeds: "short" is best at 2, "long" at 4, each 3 times better there than at
 /// its neighbours.

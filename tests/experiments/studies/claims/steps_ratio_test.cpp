@@ -9,12 +9,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::claim;
-using testing::contains;
-using testing::number;
-using testing::study;
-using testing::trial;
-using testing::verdict;
+using namespace testing;
 
 /// Errors (steps / x)^-2 of two series at x = 100, 200, 400, 800, which the straight line on log–log axes joins: a
 /// series reaches 1 at its steps, times what is of each seed.

@@ -7,12 +7,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::claim;
-using testing::failed;
-using testing::number;
-using testing::says;
-using testing::study;
-using testing::verdict;
+using namespace testing;
 
 ClaimConfig monotone(const std::string& direction) {
   ClaimConfig c = claim("monotone", {.direction = direction});

@@ -19,11 +19,7 @@
 namespace headroom::experiments {
 
 using headroom::testing::FullDisk;
-using testing::contains;
-using testing::Environment;
-using testing::error_of;
-using testing::read_bytes;
-using testing::TemporaryFolder;
+using namespace testing;
 
 namespace {
 
