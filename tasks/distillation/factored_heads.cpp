@@ -43,8 +43,6 @@ HeadFactors kaiming_factors(const Tensor& weight, int64_t heads, int64_t rank, e
 
 }  // namespace
 
-const char* name_of(FactorInit init) { return init == FactorInit::svd ? "svd" : "kaiming"; }
-
 bool is_head_factor(const std::string& name) {
   return (name.find(".q_proj.") != std::string::npos || name.find(".k_proj.") != std::string::npos) &&
          (name.ends_with(".weight_a") || name.ends_with(".weight_b"));

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "engine/name_table.h"
 #include "engine/rng.h"
 #include "models/checkpoints/model_edit.h"
 
@@ -13,7 +14,8 @@ enum class FactorInit {
   svd,  ///< the truncated SVD of its weights, U_r √S_r and √S_r V_rᵀ: the singular values are shared out evenly
   kaiming,  ///< N(0, 2/fan_in), both
 };
-const char* name_of(FactorInit init);
+inline constexpr NameTable<FactorInit, 2> factor_init_names{
+    {{FactorInit::svd, "svd"}, {FactorInit::kaiming, "kaiming"}}};
 
 /// Which layers' heads become factors, and how.
 struct FactoredHeads {

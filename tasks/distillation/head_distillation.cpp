@@ -204,8 +204,9 @@ std::map<std::string, std::string> HeadDistillation::data_hashes() const {
 
 std::string HeadDistillation::describe() const {
   return fmt::format("{} student of dimension {} for head {} of layer {} of {}{}, {} sequences of {} tokens",
-                     name_of(config_.form), config_.rank, config_.head, config_.layer, config_.model.model,
-                     config_.model.is_random ? " with random weights" : "", config_.sequences, config_.length);
+                     name_in(student_form_names, config_.form), config_.rank, config_.head, config_.layer,
+                     config_.model.model, config_.model.is_random ? " with random weights" : "", config_.sequences,
+                     config_.length);
 }
 
 std::vector<std::string> head_distillation_metrics() {

@@ -6,7 +6,6 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "engine/name_table.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/sum/sum.h"
@@ -18,9 +17,6 @@ namespace {
 using autograd::Var;
 using engine::DType;
 using engine::Tensor;
-
-constexpr NameTable<StudentForm, 3> form_names{
-    {{StudentForm::factored, "factored"}, {StudentForm::pairs, "pairs"}, {StudentForm::mixed, "mixed"}}};
 
 Var leaf(const Tensor& x) { return x.defined() ? Var(x.to(DType::f32).contiguous(), true) : Var(); }
 Var frozen(const Tensor& x) { return x.defined() ? Var(x.to(DType::f32).contiguous()) : Var(); }
@@ -68,8 +64,6 @@ std::vector<double> pair_energies(const Tensor& w, const Tensor& gain, double ep
 }
 
 }  // namespace
-
-const char* name_of(StudentForm form) { return name_in(form_names, form); }
 
 StudentHead::StudentHead(const HeadMaps& teacher)
     : q_{{frozen(teacher.wq)}, frozen(teacher.q_gain)},

@@ -4,6 +4,7 @@
 
 #include "autograd/parameter.h"
 #include "autograd/var.h"
+#include "engine/name_table.h"
 #include "engine/ops/rope/rope.h"
 #include "tasks/measure/head_source.h"
 
@@ -16,8 +17,8 @@ enum class StudentForm {
   pairs,     ///< r/2 of the teacher's pairs, with their frequencies: a smaller head
   mixed,     ///< r coordinates of the singular vectors, turned by frequencies of their own: Algorithm 1 as printed
 };
-/// "factored", …
-const char* name_of(StudentForm form);
+inline constexpr NameTable<StudentForm, 3> student_form_names{
+    {{StudentForm::factored, "factored"}, {StudentForm::pairs, "pairs"}, {StudentForm::mixed, "mixed"}}};
 
 /// Maps of queries and keys that are trained to give a teacher's attention weights.
 class StudentHead {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/name_table.h"
 #include "models/checkpoints/classifier.h"
 #include "tasks/data/locate.h"
 #include "tasks/distillation/distillation.h"
@@ -23,10 +22,6 @@ using models::Transformer;
 constexpr const char* correct_name = "dev.correct";  ///< among a stage's tensors: f32 (sentences), 1 where it is right
 constexpr DistillationWeights stage_one_weights{.kl = 1, .hidden = 1};
 constexpr DistillationWeights stage_two_weights{.cross_entropy = 1, .kl = 1, .hidden = 1};
-
-constexpr NameTable<TwoStageRow, 3> row_names{{{TwoStageRow::compressed, "compressed"},
-                                               {TwoStageRow::teacher, "teacher"},
-                                               {TwoStageRow::head_only, "head-only"}}};
 
 /// The one that all others are tested against.
 TwoStageConfig reference_of(TwoStageConfig config) {
@@ -98,7 +93,7 @@ class TwoStageWork {
   }
   std::string factor_words(const TwoStageConfig& config) const {
     return fmt::format("factors: layers {} rank {} {} seed {}; validation {} in {}; {}", config.layers, config.rank,
-                       tasks::name_of(config.init), seed_, data_.source.validation_tokens,
+                       name_in(factor_init_names, config.init), seed_, data_.source.validation_tokens,
                        data_.source.validation_window, data_.identity);
   }
   std::string teacher_words() const { return words("teacher", config_.teacher) + data_.identity; }
@@ -332,9 +327,10 @@ std::map<std::string, std::string> TwoStage::data_hashes() const {
 std::string TwoStage::describe() const {
   const std::string row =
       config_.row != TwoStageRow::compressed
-          ? name_in(row_names, config_.row)
-          : fmt::format("heads of rank {} in layers {}, {}{}{}", config_.rank, config_.layers, name_of(config_.init),
-                        config_.has_stage_one ? ", stage I" : "", config_.has_stage_two ? ", stage II" : "");
+          ? name_in(two_stage_row_names, config_.row)
+          : fmt::format("heads of rank {} in layers {}, {}{}{}", config_.rank, config_.layers,
+                        name_in(factor_init_names, config_.init), config_.has_stage_one ? ", stage I" : "",
+                        config_.has_stage_two ? ", stage II" : "");
   return fmt::format("{} of {}", row, config_.source.model);
 }
 

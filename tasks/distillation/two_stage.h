@@ -19,6 +19,9 @@ enum class TwoStageRow {
   teacher,     ///< the whole model, fine-tuned
   head_only,   ///< the whole model as it was, of which only the classifier's readout is trained
 };
+inline constexpr NameTable<TwoStageRow, 3> two_stage_row_names{{{TwoStageRow::compressed, "compressed"},
+                                                                {TwoStageRow::teacher, "teacher"},
+                                                                {TwoStageRow::head_only, "head-only"}}};
 
 /// How one stage trains, by AdamW.
 struct StageSettings {

@@ -5,6 +5,7 @@
 #include "experiments/studies/config/beside.h"
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/toml/reader.h"
+#include "models/config_names.h"
 #include "models/positions.h"
 
 namespace headroom::experiments {
@@ -84,15 +85,8 @@ models::LayerConfig bind_layer(Reader& in) {
 }
 
 models::Init bind_init(Reader& in) {
-  using models::InitScheme;
   models::Init init;
-  in.set("scheme", init.scheme,
-         {{"torch_linear", InitScheme::torch_linear},
-          {"normal", InitScheme::normal},
-          {"xavier", InitScheme::xavier},
-          {"kaiming", InitScheme::kaiming},
-          {"gpt2", InitScheme::gpt2}},
-         "how weights start");
+  in.set("scheme", init.scheme, models::init_scheme_names, "how weights start");
   in.set("std", init.std, at_least(0), "standard deviation, for normal");
   in.set("embedding_std", init.embedding_std, at_least(0), "of token embeddings");
   in.set("position_std", init.position_std, at_least(0), "of learned positions");
@@ -137,9 +131,8 @@ void bind_activation(Reader& in, TransformerConfig& model) {
 }
 
 void bind_block(Reader& in, TransformerConfig& model) {
-  using models::Norm, models::NormPlace;
-  in.set("norm", model.norm, {{"none", Norm::none}, {"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}},
-         "normalisation");
+  using models::NormPlace;
+  in.set("norm", model.norm, models::norm_names, "normalisation");
   in.set("norm_place", model.norm_place, {{"pre", NormPlace::pre}, {"post", NormPlace::post}},
          "before each branch, or after its sum with the residual");
   in.set("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/name_table.h"
 #include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/schema.h"
 #include "experiments/studies/toml/value.h"
@@ -90,6 +91,12 @@ class Reader {
   void set(const std::string& key, E& field, const std::vector<std::pair<const char*, std::type_identity_t<E>>>& names,
            const char* doc) {
     field = choice(key, field, names, doc);
+  }
+  template <class E, size_t N>
+  void set(const std::string& key, E& field, const NameTable<E, N>& names, const char* doc) {
+    std::vector<std::pair<const char*, E>> words;
+    for (const auto& [value, name] : names) words.emplace_back(name, value);
+    field = choice(key, field, words, doc);
   }
   /// A list of literal, finite numbers; empty when the key is absent.
   std::vector<double> numbers(const std::string& key, const char* doc);

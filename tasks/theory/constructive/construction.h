@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/name_table.h"
 #include "tasks/theory/constructive/fetch.h"
 
 namespace headroom::tasks {
@@ -29,6 +30,8 @@ struct Mended {
 /// the feed-forward network takes away; heads = lag is then enough. `shared`: one set of heads serves every lag, the
 /// output matrix holds the amplitudes.
 enum class Construction { groups, residual, shared };
+inline constexpr NameTable<Construction, 3> construction_names{
+    {{Construction::groups, "groups"}, {Construction::residual, "residual"}, {Construction::shared, "shared"}}};
 
 /// A term weight·x_{t−lag} of the target: ρ_lag = weight·I.
 struct TargetTerm {

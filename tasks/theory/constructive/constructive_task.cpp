@@ -1,13 +1,9 @@
 #include "tasks/theory/constructive/constructive_task.h"
 
-#include "engine/name_table.h"
 #include "tasks/theory/allocation.h"
 
 namespace headroom::tasks {
 namespace {
-
-constexpr NameTable<Construction, 3> kind_names{
-    {{Construction::groups, "groups"}, {Construction::residual, "residual"}, {Construction::shared, "shared"}}};
 
 /// What Theorem 1 promises for a plan.
 double promised(const ConstructionPlan& plan) {
@@ -68,9 +64,9 @@ Metrics ConstructiveTask::compute(uint64_t seed) const {
 
 std::string ConstructiveTask::describe() const {
   return fmt::format("the proof's Transformer ({}{}), lags {} to {}, {} heads of dim {} each, d = {}, {}",
-                     name_in(kind_names, config_.kind), config_.mended.all() ? "" : ", not mended", config_.first_lag,
-                     config_.first_lag + config_.lags - 1, config_.heads, config_.head_dim, config_.token_dim,
-                     engine::name_of(config_.dtype));
+                     name_in(construction_names, config_.kind), config_.mended.all() ? "" : ", not mended",
+                     config_.first_lag, config_.first_lag + config_.lags - 1, config_.heads, config_.head_dim,
+                     config_.token_dim, engine::name_of(config_.dtype));
 }
 
 std::set<std::string> metric_names_of(const ConstructiveConfig& config) {

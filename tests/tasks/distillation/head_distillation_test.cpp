@@ -114,7 +114,7 @@ TEST_CASE("errors of weights are told as they are defined", "[distillation]") {
 TEST_CASE("training brings a student nearer to its teacher, to the same bits on any number of threads",
           "[distillation]") {
   for (const StudentForm form : {StudentForm::factored, StudentForm::pairs, StudentForm::mixed}) {
-    INFO(name_of(form));
+    INFO(name_in(student_form_names, form));
     const HeadDistillation study(small_config("llama3.1", form, 2), {});
     const Metrics metrics = study.compute(0);
     CHECK(metrics.at("mse") < metrics.at("mse_before"));

@@ -16,10 +16,9 @@ tasks::Mended bind_mended(Reader& in) {
 }
 
 tasks::TaskConfig bind_constructive(Reader& in) {
-  using tasks::Construction, engine::DType, models::Activation;
+  using engine::DType, models::Activation;
   tasks::ConstructiveConfig task;
-  in.set("variant", task.kind,
-         {{"groups", Construction::groups}, {"residual", Construction::residual}, {"shared", Construction::shared}},
+  in.set("variant", task.kind, tasks::construction_names,
          "heads for each lag, as the proof has it; with a leak into the residual; shared by all lags");
   in.set("token_dim", task.token_dim, count, "numbers per token, d");
   in.set("heads", task.heads, count, "heads that serve a lag");

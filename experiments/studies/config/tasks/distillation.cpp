@@ -29,15 +29,13 @@ tasks::TwoStageSource bind_two_stage_source(Reader& in) {
 }
 
 tasks::TaskConfig bind_head_distillation(Reader& in) {
-  using tasks::StudentForm;
   tasks::HeadDistillationConfig task;
   task.model = bind_studied_model(in);
   task.text = bind_studied_text(in, task.text);
   set_file(in, "held_out", task.held_out, "the text of sequences that are measured only; \"random\": tokens");
   in.set("layer", task.layer, {.low = 0}, "of the teacher head");
   in.set("index", task.head, {.low = 0}, "its number in the layer");
-  in.set("form", task.form,
-         {{"factored", StudentForm::factored}, {"pairs", StudentForm::pairs}, {"mixed", StudentForm::mixed}},
+  in.set("form", task.form, tasks::student_form_names,
          "the student: W = L R that turns in all d_H coordinates, some of the teacher's rotary pairs, or "
          "singular vectors that turn by frequencies of their own");
   in.set("rank", task.rank, count, "its dimension, d_h");
@@ -50,19 +48,14 @@ tasks::TaskConfig bind_head_distillation(Reader& in) {
 }
 
 tasks::TaskConfig bind_two_stage(Reader& in) {
-  using tasks::TwoStageRow;
   tasks::TwoStageConfig task;
   task.source = bind_two_stage_source(in);
-  in.set("row", task.row,
-         {{"compressed", TwoStageRow::compressed},
-          {"teacher", TwoStageRow::teacher},
-          {"head-only", TwoStageRow::head_only}},
+  in.set("row", task.row, tasks::two_stage_row_names,
          "the classifier that is measured: of factored heads, the whole model fine-tuned, or the whole model "
          "with a readout that alone is trained");
   in.set("layers", task.layers, "whose heads become factors: all, odd, deepest:4, random:4, or as 0-5,7");
   in.set("rank", task.rank, count, "of each head's factors, d_h");
-  in.set("init", task.init, {{"svd", tasks::FactorInit::svd}, {"kaiming", tasks::FactorInit::kaiming}},
-         "how the factors start");
+  in.set("init", task.init, tasks::factor_init_names, "how the factors start");
   in.set("stage_one", task.has_stage_one, "false: factors are not refined on the text");
   in.set("stage_two", task.has_stage_two, "false: nothing learns the task");
   bind_epochs(in, "teacher", "fine-tuning of the whole model", task.teacher);
