@@ -3,111 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
-#include <random>
 
-#include "experiments/studies/claims/case.h"
+#include "tests/experiments/studies/claims/simulated.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
 namespace {
 
-using testing::claim;
-
-constexpr int studies = 10000;
-constexpr double level = 0.05;
-/// Four standard errors of a rate of 5 % over 10⁴ studies: of some hundred rates one in thirty runs would be above.
-const double most = level + 4 * std::sqrt(level * (1 - level) / studies);
-constexpr int counts_of_seeds[] = {3, 5, 10, 20};
-
-/// Normal numbers of a fixed stream, the same with every library.
-class Normals {
- public:
-  explicit Normals(uint64_t seed) : random_(seed) {}
-  double next() {
-    if (has_spare_) {
-      has_spare_ = false;
-      return spare_;
-    }
-    const double radius = std::sqrt(-2 * std::log(uniform())), angle = 2 * M_PI * uniform();
-    has_spare_ = true;
-    spare_ = radius * std::sin(angle);
-    return radius * std::cos(angle);
-  }
-
- private:
-  double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) / 9007199254740992.0; }
-  std::mt19937_64 random_;
-  double spare_ = 0;
-  bool has_spare_ = false;
-};
-
-/// What is true of a simulated study. x = 1, 2, 4, …
-struct Truth {
-  std::vector<double> middle;  ///< of log(metric), or of the metric where it is linear
-  std::vector<double> spread;  ///< of training, by x: independent of all else
-  double shared = 0.1;         ///< what a seed does to every x alike
-  double parts = 0;            ///< what a part of the test data does to one x, in all seeds
-  double noise = 0;            ///< what it does to one trial
-  bool is_linear = false;
-};
-constexpr int parts_of_data = 16;
-
-Curve simulate(const Truth& truth, int seeds, bool with_parts, Normals& normal) {
-  Curve curve{"", "mse", false, MeanKind::geometric, {}};
-  std::vector<double> by_seed(seeds);
-  for (double& effect : by_seed) effect = truth.shared * normal.next();
-  for (size_t i = 0; i < truth.middle.size(); ++i) {
-    Point p;
-    p.x = std::exp2(static_cast<double>(i));
-    std::array<double, parts_of_data> by_part{};
-    if (truth.parts > 0)
-      for (double& effect : by_part) effect = truth.parts * normal.next();
-    for (int s = 0; s < seeds; ++s) {
-      std::vector<double> parts(by_part.begin(), by_part.end());
-      double of_parts = 0;
-      if (truth.parts > 0) {
-        for (double& part : parts) {
-          part += truth.noise * normal.next();
-          of_parts += part / parts_of_data;
-        }
-      }
-      const double value = truth.middle[i] + by_seed[s] + truth.spread[i] * normal.next() + of_parts;
-      p.values[s] = truth.is_linear ? value : std::exp(value);
-      if (!with_parts) continue;
-      for (double& part : parts) part = truth.is_linear ? value + part - of_parts : p.values[s] * (1 + part - of_parts);
-      p.parts[s] = std::move(parts);
-    }
-    summarise(p, false);
-    curve.points.push_back(std::move(p));
-  }
-  return curve;
-}
-
-/// How often a claim passes, and how often it fails.
-struct Rates {
-  double pass = 0, fail = 0;
-};
-
-Rates rates(const ClaimConfig& claim, const Truth& truth, int seeds, bool with_parts = false) {
-  static const StudyResults results;
-  Normals normal(1 + static_cast<uint64_t>(seeds));
-  Rates counted;
-  for (int i = 0; i < studies; ++i) {
-    const Case c{results, claim, simulate(truth, seeds, with_parts, normal), "heads"};
-    const Hypothesis::Evidence evidence = claim.kind->hypothesis(c)->evidence();
-    if (evidence.p <= level) counted.pass += 1.0 / studies;
-    if (evidence.p_against <= level) counted.fail += 1.0 / studies;
-  }
-  return counted;
-}
-
-const std::vector<double> equal(6, 0.05);
-const std::vector<double> unequal{0.2, 0.01, 0.05, 0.1, 0.02, 0.15};
+using namespace testing;
 
 const ClaimConfig interior = claim("interior_optimum");
 const ClaimConfig interior_by = claim("interior_optimum", {.factor = 1.1});
@@ -205,13 +111,6 @@ const std::vector<Alternative> effects{
     {"curved 10 %, one x 50 % above a line", curved, {1.1, 1.2, 2.1, 1.8, 2.6, 4.2}, true},
     {"within_percent, on the target", percent, {1, 1, 1, 1, 1, 1}, true},
 };
-
-Truth truth_of(const std::vector<double>& middle, bool is_linear, std::vector<double> spread) {
-  spread.resize(middle.size());
-  Truth truth{middle, std::move(spread)};
-  truth.is_linear = is_linear;
-  return truth;
-}
 
 /// Two series whose errors fall as x^-2 over x = 1, 2, 4, 8, so that the line through the logarithms is true, and the
 /// steps at which each of them reaches 1.
@@ -328,14 +227,6 @@ Rates rates(const Optima& optima, bool is_equal, int seeds) {
                       {truth_of(optima.own, false, spread), truth_of(optima.other, false, spread)}, seeds);
 }
 
-bool prints_table() { return std::getenv("HEADROOM_TABLE") != nullptr; }
-
-std::string percent_text(double rate) { return fmt::format("{:.1f}", 100 * rate); }
-
-void print_row(const std::string& name, const std::vector<std::string>& cells) {
-  if (prints_table()) fmt::print("| {} | {} |\n", name, fmt::join(cells, " | "));
-}
-
 }  // namespace
 
 TEST_CASE("no judge is wrong more often than its level") {
@@ -431,60 +322,6 @@ TEST_CASE("the error of finite test data is in the level") {
   }
 }
 
-TEST_CASE("of five false claims in a study none passes more often than the level") {
-  static const StudyResults results;
-  Normals normal(7);
-  for (const int seeds : {3, 10}) {
-    double any = 0, uncorrected = 0;
-    for (int i = 0; i < studies; ++i) {
-      std::vector<double> p;
-      for (int j = 0; j < 5; ++j) {
-        const Case c{results, less, simulate(truth_of({0, 0}, false, equal), seeds, false, normal), "heads"};
-        p.push_back(less.kind->hypothesis(c)->evidence().p);
-      }
-      const std::vector<double> adjusted = holm(p);
-      any += std::any_of(adjusted.begin(), adjusted.end(), [](double a) { return a <= level; }) ? 1.0 / studies : 0;
-      uncorrected += std::any_of(p.begin(), p.end(), [](double a) { return a <= level; }) ? 1.0 / studies : 0;
-    }
-    CHECK(any <= most);
-    CHECK(uncorrected > 0.2);
-    print_row(fmt::format("five false claims, {} seeds: any passes, %", seeds),
-              {percent_text(any), "without Holm " + percent_text(uncorrected)});
-  }
-}
-
-// At its own best rate every x is as good as every other, so that there is no U; the best rate of the ends is ten times
-// larger or smaller than that of the middle. At the middle's rate alone the ends look 1.5 times worse.
-TEST_CASE("one rate that favours the middle makes no U") {
-  constexpr int repeated = 300;
-  const auto passes = [](const std::vector<double>& rates, const std::string& excuse) {
-    Normals normal(5);
-    int passed = 0;
-    for (int i = 0; i < repeated; ++i) {
-      StudyResults r = testing::study({}, {});
-      for (int seed = 0; seed < 5; ++seed)
-        for (int x = 0; x < 6; ++x)
-          for (const double rate : rates) {
-            const double best = x == 0 ? -3 : x == 5 ? -1 : -2, off = std::abs(std::log10(rate) - best);
-            const auto error = [&] { return std::exp(-2 + 0.4 * off + 0.05 * normal.next()); };
-            TrialRecord t = testing::trial(std::exp2(x), seed, error());
-            t.validation["mse"] = error();
-            t.choice = {{"train.optimizer.lr", rate}};
-            t.id += fmt::format("-{}", rate);
-            r.trials.push_back(t);
-          }
-      r.planned = std::ssize(r.trials);
-      r.claims = {interior_by};
-      r.claims[0].single_rate = excuse;
-      passed += judge(r)[0].status == VerdictStatus::pass ? 1 : 0;
-    }
-    return passed;
-  };
-  CHECK(passes({1e-2}, "") == 0);
-  CHECK(passes({1e-2}, "without the rule") > 0.9 * repeated);
-  CHECK(passes({1e-4, 1e-3, 1e-2, 1e-1, 1}, "") <= level * repeated);
-}
-
 // One seed in five fails to train at x = 4. What a claim says is of the seeds that learn, whose truth is on its
 // threshold: where a failed one is seen, its x decides nothing.
 TEST_CASE("seeds that did not learn make no verdict wrong") {
@@ -523,74 +360,6 @@ TEST_CASE("seeds that did not learn make no verdict wrong") {
       }
       if (is_marked || prints_table()) print_row(null.name, cells);
     }
-  }
-}
-
-/// Claims of one study: by how many standard deviations of a seed's value the truth lies beyond each claim's threshold.
-/// Where that is above 0 a fail is wrong, else a pass.
-struct Mix {
-  const char* name;
-  std::vector<double> beyond;
-};
-
-const double hair = 1e-9;
-const std::vector<Mix> mixes{{"one claim", {0}},
-                             {"two on their thresholds", {0, 0}},
-                             {"two, either side", {0, hair}},
-                             {"eight on their thresholds", {0, 0, 0, 0, 0, 0, 0, 0}},
-                             {"eight, either side", {0, hair, 0, hair, 0, hair, 0, hair}},
-                             {"two on thresholds, clear ones on both sides", {0, hair, 9, 9, 9, -9, -9, -9}},
-                             {"two on thresholds, middling ones on both sides", {0, hair, 1, 1, 1, -1, -1, -1}},
-                             {"half a deviation to either side", {0.5, -0.5, 0.5, -0.5, 0.5, -0.5, 0.5, -0.5}},
-                             {"from nothing to clear", {0, hair, 0.5, -0.5, 1, -1, 3, -3}}};
-
-/// How often a study has any wrong verdict. The seeds' values of its claims are correlated by `shared`; `mirrored`,
-/// those of every other claim are so with the opposite sign.
-double any_wrong(const Mix& mix, int seeds, double shared, bool mirrored) {
-  Normals normal(11 + static_cast<uint64_t>(seeds));
-  double wrong = 0;
-  for (int i = 0; i < studies; ++i) {
-    std::vector<Sample> samples(mix.beyond.size());
-    for (int s = 0; s < seeds; ++s) {
-      const double common = std::sqrt(shared) * normal.next();
-      for (size_t j = 0; j < samples.size(); ++j) {
-        const double sign = mirrored && j % 2 == 1 ? -1 : 1;
-        samples[j].seeds.push_back(mix.beyond[j] + sign * common + std::sqrt(1 - shared) * normal.next());
-      }
-    }
-    std::vector<double> p, p_against;
-    for (const Sample& sample : samples) {
-      const auto evidence = Hypothesis::at_least(estimate(sample), 0).evidence();
-      p.push_back(evidence.p);
-      p_against.push_back(evidence.p_against);
-    }
-    const std::vector<double> passes = holm(p), fails = holm(p_against);
-    bool any = false;
-    for (size_t j = 0; j < samples.size(); ++j) any = any || (mix.beyond[j] > 0 ? fails : passes)[j] <= level;
-    wrong += any ? 1.0 / studies : 0;
-  }
-  return wrong;
-}
-
-/// With two claims that go together, one at the threshold on either side, Holm tests the second at the whole level
-/// where the first was decided, and rightly: 5.9 % were measured. What is proved, whatever claims have in common, is
-/// twice the level.
-constexpr double most_of_any = 0.0625;
-
-TEST_CASE("a study has any wrong verdict about as often as the level says") {
-  print_row("any wrong verdict, %", {"3 seeds", "10", "of seeds in common 3", "10", "with opposite signs 3", "10"});
-  for (const Mix& mix : mixes) {
-    std::vector<std::string> cells;
-    for (const auto& [shared, mirrored] : std::vector<std::pair<double, bool>>{{0, false}, {0.8, false}, {0.8, true}}) {
-      for (const int seeds : {3, 10}) {
-        if (!prints_table() && (shared == 0) == (seeds == 10)) continue;
-        const double wrong = any_wrong(mix, seeds, shared, mirrored);
-        CAPTURE(mix.name, seeds, shared, mirrored);
-        CHECK(wrong <= most_of_any);
-        cells.push_back(percent_text(wrong));
-      }
-    }
-    print_row(mix.name, cells);
   }
 }
 

@@ -7,13 +7,7 @@
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
-namespace {
-
-using testing::claim;
-using testing::contains;
-using testing::rich;
-
-}  // namespace
+using namespace testing;
 
 TEST_CASE("the table on the terminal") {
   StudyResults r = testing::u_curve();
