@@ -8,15 +8,7 @@
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
-namespace {
-
 using namespace testing;
-
-ClaimConfig interior(double factor = 1) { return claim("interior_optimum", {.factor = factor}); }
-ClaimConfig argmin(std::vector<double> among) { return claim("optimum_at", {.among = std::move(among)}); }
-ClaimConfig within(double at, double factor) { return claim("within_factor", {.at = at, .factor = factor}); }
-
-}  // namespace
 
 TEST_CASE("a U has an interior optimum") {
   const Verdict v = verdict(u_curve(), interior(10));

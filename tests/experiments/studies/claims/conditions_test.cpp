@@ -6,15 +6,7 @@
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
-namespace {
-
 using namespace testing;
-
-ClaimConfig interior(double factor = 1) { return claim("interior_optimum", {.factor = factor}); }
-ClaimConfig argmin(std::vector<double> among) { return claim("optimum_at", {.among = std::move(among)}); }
-ClaimConfig within(double at, double factor) { return claim("within_factor", {.at = at, .factor = factor}); }
-
-}  // namespace
 
 TEST_CASE("a best choice at the edge of its grid weakens the verdict") {
   StudyResults r = study({}, {});

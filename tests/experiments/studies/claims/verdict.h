@@ -8,6 +8,10 @@
 
 namespace headroom::experiments::testing {
 
+inline ClaimConfig interior(double factor = 1) { return claim("interior_optimum", {.factor = factor}); }
+inline ClaimConfig argmin(std::vector<double> among) { return claim("optimum_at", {.among = std::move(among)}); }
+inline ClaimConfig within(double at, double factor) { return claim("within_factor", {.at = at, .factor = factor}); }
+
 /// The verdict on one claim about a study.
 inline Verdict verdict(StudyResults results, const ClaimConfig& c) {
   results.claims = {c};
