@@ -40,18 +40,9 @@ TEST_CASE("a heat map compares values of a choice over the seeds that all of the
 
 TEST_CASE("of many series the first are drawn, and the tables hold all") {
   StudyResults r = testing::u_curve();
-  const std::vector<TrialRecord> curve = r.trials;
   r.trials.clear();
   r.claims.clear();
-  for (int i = 0; i < 30; ++i) {
-    r.series.push_back("series " + std::to_string(i));
-    for (TrialRecord trial : curve) {
-      trial.series = r.series.back();
-      trial.id += trial.series;
-      r.trials.push_back(trial);
-    }
-  }
-  r.planned = std::ssize(r.trials);
+  for (int i = 0; i < 30; ++i) add_curve(r, "series " + std::to_string(i));
   CHECK(study_figures(r).size() == most_series_drawn + 1);
   if (!find_gnuplot()) return;
   auto files = files_of(r);
@@ -62,22 +53,12 @@ TEST_CASE("of many series the first are drawn, and the tables hold all") {
 
 TEST_CASE("series that are too many for one figure are drawn in the groups that their names tell") {
   StudyResults r = testing::u_curve();
-  const std::vector<TrialRecord> curve = r.trials;
   r.trials.clear();
   r.claims.clear();
-  const auto add = [&](const std::string& name) {
-    r.series.push_back(name);
-    for (TrialRecord trial : curve) {
-      trial.series = name;
-      trial.id += name;
-      r.trials.push_back(trial);
-    }
-    r.planned = std::ssize(r.trials);
-  };
-  for (const char* const positions : {"none", "RoPE", "ALiBi", "learned"}) add(std::string("copy, ") + positions);
-  for (const char* const positions : {"RoPE", "ALiBi", "learned", "none"}) add(std::string("sums, ") + positions);
+  for (const std::string positions : {"none", "RoPE", "ALiBi", "learned"}) add_curve(r, "copy, " + positions);
+  for (const std::string positions : {"RoPE", "ALiBi", "learned", "none"}) add_curve(r, "sums, " + positions);
   CHECK(series_groups(r).size() == 1);  // eight colours for eight series
-  add("sums, sinusoidal");
+  add_curve(r, "sums, sinusoidal");
   const std::vector<SeriesGroup> groups = series_groups(r);
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].name == "copy");
@@ -94,7 +75,7 @@ TEST_CASE("series that are too many for one figure are drawn in the groups that 
   const std::string page =
       as_markdown(study_page({r, {}}, {{"one", "first words", "a.svg"}, {"two", "second words", "a-2.svg"}}));
   CHECK(contains(page, "![one](a.svg)\n\nfirst words\n\n![two](a-2.svg)\n\nsecond words\n\n"));
-  add("alone, RoPE");
+  add_curve(r, "alone, RoPE");
   CHECK(series_groups(r).size() == 1);  // a figure of one series would compare nothing
   if (!find_gnuplot()) return;
   r.series.pop_back();
@@ -171,15 +152,9 @@ TEST_CASE("the paper's optimum is marked, a bound has a panel of its own, and bo
 
 TEST_CASE("names of lines are whole, apart and within the figure") {
   StudyResults r = testing::u_curve();
-  const std::vector<TrialRecord> curve = r.trials;
   r.trials.clear();
-  for (const char* name : {"queries and keys 8 wide, values D/H", "values 8 wide, queries and keys D/H", "D 64"}) {
-    r.series.emplace_back(name);
-    for (TrialRecord trial : curve) {
-      trial.series = name;
-      r.trials.push_back(trial);
-    }
-  }
+  for (const char* name : {"queries and keys 8 wide, values D/H", "values 8 wide, queries and keys D/H", "D 64"})
+    add_curve(r, name);
   const Plot plot = comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
   const Layout layout = layout_of(plot, plot.y, Format::wide);
   std::map<std::string, std::string> names;
@@ -196,6 +171,41 @@ TEST_CASE("names of lines are whole, apart and within the figure") {
   CHECK(names.at("layer-2") == "D 64");
   std::sort(baselines.begin(), baselines.end());
   for (size_t i = 1; i < baselines.size(); ++i) CHECK(baselines[i] - baselines[i - 1] > layout.font);
+}
+
+TEST_CASE(
+    "four lines at most are drawn together, the others small on the same axes, with the ratios that are the finding") {
+  StudyResults r = testing::u_curve();
+  r.trials.clear();
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) add_curve(r, name);
+  r.claims = {testing::claim("interior_optimum"), testing::claim("worse_than_best", {.at = 4})};
+  r.claims[0].series = "f";
+  r.claims[1].series = "e";
+  const auto drawn = [&] {
+    return comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
+  };
+  const auto names = [](const std::vector<Layer>& layers) {
+    std::string text;
+    for (const Layer& layer : layers) text += layer.legend + ";";
+    return text;
+  };
+  const Plot plot = drawn();
+  CHECK(names(plot.layers) == "a;b;e;f;");  // what claims speak of, then the first
+  REQUIRE(plot.small.size() == 2);
+  CHECK(plot.small[1].layers.at(0).legend == "d");
+  CHECK(plot.small[0].x.high == plot.x.high);
+  CHECK(plot.small[0].y.high == plot.y.high);
+  REQUIRE(plot.notes.size() == 3);
+  CHECK(plot.notes[0].x == 1);
+  CHECK(plot.notes[0].text == "101×");
+  CHECK(plot.notes[1].x == 16);
+  CHECK(plot.notes[1].text == "19.7×");
+  CHECK(plot.notes[2].below);  // better than the best of the others
+  CHECK(contains(plot_csv(plot), "\nd,16,"));
+  r.report.lines = {{"b", "in words"}, {"c", "c"}, {"d", "d"}, {"e", "e"}, {"a", "apart"}};
+  CHECK(names(drawn().layers) == "in words;c;d;e;");
+  CHECK(drawn().small.at(0).layers.at(0).legend == "apart");
+  if (const auto gnuplot = find_gnuplot()) CHECK(contains(draw(*gnuplot, plot).wide, "class=\"layer-5\""));
 }
 
 TEST_CASE("labels of ticks that would touch are left out, powers of two last") {

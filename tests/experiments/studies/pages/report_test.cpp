@@ -7,7 +7,6 @@
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
-#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/results_page.h"
 #include "experiments/studies/pages/set_up.h"
@@ -49,50 +48,6 @@ TEST_CASE("a report has a page, figures, data, config and verdicts") {
   CHECK(verdicts["verdicts"][1]["status"] == "fail");
   CHECK(verdicts["verdicts"][1]["claim"]["among"] == std::vector<double>{8});
   CHECK(verdicts["verdicts"][2]["claim"]["factor"] == 3);
-}
-
-TEST_CASE(
-    "four lines at most are drawn together, the others small on the same axes, with the ratios that are the finding") {
-  StudyResults r = testing::u_curve();
-  const std::vector<TrialRecord> curve = r.trials;
-  r.trials.clear();
-  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
-    r.series.emplace_back(name);
-    for (TrialRecord trial : curve) {
-      trial.series = name;
-      trial.id += name;
-      r.trials.push_back(trial);
-    }
-  }
-  r.planned = std::ssize(r.trials);
-  r.claims = {testing::claim("interior_optimum"), testing::claim("worse_than_best", {.at = 4})};
-  r.claims[0].series = "f";
-  r.claims[1].series = "e";
-  const auto drawn = [&] {
-    return comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
-  };
-  const auto names = [](const std::vector<Layer>& layers) {
-    std::string text;
-    for (const Layer& layer : layers) text += layer.legend + ";";
-    return text;
-  };
-  const Plot plot = drawn();
-  CHECK(names(plot.layers) == "a;b;e;f;");  // what claims speak of, then the first
-  REQUIRE(plot.small.size() == 2);
-  CHECK(plot.small[1].layers.at(0).legend == "d");
-  CHECK(plot.small[0].x.high == plot.x.high);
-  CHECK(plot.small[0].y.high == plot.y.high);
-  REQUIRE(plot.notes.size() == 3);
-  CHECK(plot.notes[0].x == 1);
-  CHECK(plot.notes[0].text == "101×");
-  CHECK(plot.notes[1].x == 16);
-  CHECK(plot.notes[1].text == "19.7×");
-  CHECK(plot.notes[2].below);  // better than the best of the others
-  CHECK(contains(plot_csv(plot), "\nd,16,"));
-  r.report.lines = {{"b", "in words"}, {"c", "c"}, {"d", "d"}, {"e", "e"}, {"a", "apart"}};
-  CHECK(names(drawn().layers) == "in words;c;d;e;");
-  CHECK(drawn().small.at(0).layers.at(0).legend == "apart");
-  if (const auto gnuplot = find_gnuplot()) CHECK(contains(draw(*gnuplot, plot).wide, "class=\"layer-5\""));
 }
 
 TEST_CASE("without gnuplot the page has the tables and says so") {

@@ -30,6 +30,18 @@ inline void add_tracks(StudyResults& r) {
   r.report.heat_map = r.report.learning_curves = r.report.predictions = true;
 }
 
+/// One more series: u_curve()'s trials under that name.
+inline void add_curve(StudyResults& r, const std::string& name) {
+  r.series.push_back(name);
+  const StudyResults curve = u_curve();
+  for (TrialRecord t : curve.trials) {
+    t.series = name;
+    t.id += name;
+    r.trials.push_back(t);
+  }
+  r.planned = std::ssize(r.trials);
+}
+
 /// Two series with everything a report can show: claims of every kind, an overlay, a failed trial, learning rates.
 inline StudyResults rich() {
   StudyResults r = u_curve();
