@@ -150,8 +150,7 @@ double Case::times_worse(const Point& a, const Point& b) const {
 }
 
 ConfidenceInterval Case::interval(const std::string& name, const Estimate& number, size_t comparisons) const {
-  const double level =
-      1 - 2 * claim.significance * results.level / static_cast<double>(std::max<size_t>(comparisons, 1));
+  const double level = 1 - 2 * significance() / static_cast<double>(std::max<size_t>(comparisons, 1));
   ConfidenceInterval interval = interval_of(name, number, level);
   if (comparisons > 1 && !interval.method.empty()) interval.method += fmt::format(", Bonferroni over {}", comparisons);
   return interval;

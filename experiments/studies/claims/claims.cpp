@@ -204,10 +204,12 @@ void require_learning(Verdict& v, const Hypothesis& hypothesis, double significa
 }
 
 /// Gives each verdict of a study its status, p-values and closing words. hypotheses[i] is what decides verdicts[i]:
-/// none where that is decided already. `level` is the share of the claims' significance that may be spent.
-void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypothesis>>& hypotheses, double level) {
+/// none where that is decided already. Holm's order is that of p-values over the shares that their claims may spend:
+/// then none is held to a share that is not its own, and the bound over all claims is the sum over the looks.
+void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypothesis>>& hypotheses,
+            const StudyResults& results) {
   std::vector<size_t> sampled;
-  std::vector<double> p, p_against;
+  std::vector<double> share, p, p_against;
   for (size_t i = 0; i < verdicts.size(); ++i) {
     if (!hypotheses[i]) continue;
     verdicts[i].margin = hypotheses[i]->margin();
@@ -220,20 +222,27 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
       continue;
     }
     sampled.push_back(i);
+    share.push_back(results.looks.share(series_of(results, verdicts[i].claim)));
     p.push_back(evidence.p);
     p_against.push_back(evidence.p_against);
+  }
+  const double least = share.empty() ? 1 : *std::min_element(share.begin(), share.end());
+  for (size_t j = 0; j < sampled.size(); ++j) {
+    p[j] *= least / share[j];
+    p_against[j] *= least / share[j];
   }
   const std::vector<double> adjusted = holm(p), adjusted_against = holm(p_against);
   for (size_t j = 0; j < sampled.size(); ++j) {
     Verdict& v = verdicts[sampled[j]];
     const Hypothesis& hypothesis = *hypotheses[sampled[j]];
-    const double significance = v.claim.significance * level;
-    v.p = adjusted[j];
-    v.p_against = adjusted_against[j];
+    const double significance = significance_of(results, v.claim);
+    const double in_least = v.claim.significance * least, of_own = share[j] / least;
+    v.p = std::min(1.0, adjusted[j] * of_own);
+    v.p_against = std::min(1.0, adjusted_against[j] * of_own);
     v.status = status_of({v.p, v.p_against}, significance);
     if (v.status == VerdictStatus::undecided)
-      v.seeds_needed =
-          seeds_to_decide(hypothesis, next_step(adjusted, significance), next_step(adjusted_against, significance));
+      v.seeds_needed = seeds_to_decide(hypothesis, of_own * next_step(adjusted, in_least),
+                                       of_own * next_step(adjusted_against, in_least));
     if (v.status == VerdictStatus::undecided) v.open = what_would_decide(v, hypothesis);
     if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
     else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
@@ -300,7 +309,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
     verdict.why = filled_in(verdict, results, series);
     verdict.sentence = verdict.comparison();
   }
-  decide(verdicts, hypotheses, results.level);
+  decide(verdicts, hypotheses, results);
   for (size_t i = 0; i < verdicts.size(); ++i) {
     Verdict& v = verdicts[i];
     if (open[i]) leave_open(v, *open[i]);

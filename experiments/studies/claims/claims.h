@@ -61,8 +61,8 @@ struct Verdict {
 /// Judges every claim of the study, in order, on the metric that it names (without one, the report's) of the test data,
 /// over the x in [from, to]. A claim is a Hypothesis on means over seeds (of the metric's logarithm where `log_error`),
 /// with the smallest effect that counts in it. It passes where its p, adjusted by Holm over all claims of the study
-/// that were measured on samples, is at most `significance` × results.level, and fails where the p of the opposite,
-/// adjusted likewise, is. So in a study the probability of even one false pass is at most the significance, and so is
+/// that were measured on samples, is at most significance_of(), and fails where the p of the opposite, adjusted
+/// likewise, is. So in a study the probability of even one false pass is at most the significance, and so is
 /// that of even one false fail. What was computed, and not sampled, is compared as it is. Between claims that exclude
 /// each other, no two pass. Which direction is better follows from the metric (tasks::larger_is_better); a ratio of
 /// errors says how many times *worse*. What each kind claims: kinds/.

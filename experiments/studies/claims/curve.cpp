@@ -279,6 +279,16 @@ std::vector<std::string> series_names(const StudyResults& results) {
   return results.series.empty() ? std::vector<std::string>{""} : results.series;
 }
 
+std::vector<std::string> series_of(const StudyResults& results, const ClaimConfig& claim) {
+  std::vector<std::string> series{claim.series.empty() ? series_names(results).front() : claim.series};
+  if (const std::string& other = claim.keys.than.series; !other.empty()) series.push_back(other);
+  return series;
+}
+
+double significance_of(const StudyResults& results, const ClaimConfig& claim) {
+  return claim.significance * results.looks.share(series_of(results, claim));
+}
+
 const Overlay* overlay_of(const StudyResults& results, const std::string& series) {
   const bool only_one = series_names(results).size() == 1;
   for (const Overlay& overlay : results.report.overlays)

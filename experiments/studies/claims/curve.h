@@ -95,6 +95,13 @@ std::optional<double> unlearned_best(const Curve& curve, const std::optional<dou
 /// The names of the study's series: {""} when it has no [[series]].
 std::vector<std::string> series_names(const StudyResults& results);
 
+/// The series that a claim speaks of: its own, which is the first where it names none, and the one that it is compared
+/// with.
+std::vector<std::string> series_of(const StudyResults& results, const ClaimConfig& claim);
+
+/// What a claim may spend on the data there are: its significance times the share of a look.
+double significance_of(const StudyResults& results, const ClaimConfig& claim);
+
 /// The overlay of a series; nullptr when it has none. An overlay that names no series belongs to the only one.
 const Overlay* overlay_of(const StudyResults& results, const std::string& series);
 

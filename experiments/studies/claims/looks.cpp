@@ -26,4 +26,11 @@ std::vector<double> shares_of_looks(const std::vector<int64_t>& looks) {
   return shares;
 }
 
+double LooksTaken::share(const std::vector<std::string>& series) const {
+  size_t last = 0;
+  for (const std::string& name : series)
+    if (const auto found = last_of.find(name); found != last_of.end()) last = std::max(last, found->second);
+  return shares.at(last);
+}
+
 }  // namespace headroom::experiments

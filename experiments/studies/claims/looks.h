@@ -1,5 +1,8 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace headroom::experiments {
@@ -14,9 +17,18 @@ std::vector<int64_t> looks(int64_t first, int64_t at_most);
 ///
 /// A look is tested at its own share, not at the higher level that the joint distribution of normal statistics would
 /// allow: by the union bound the chance that any look is wrong is at most α whatever is tested and however looks depend
-/// on one another, which holds for t tests of three seeds, for intervals and under Holm's order as well. That covers
-/// the one verdict that counts, the latest look's. Each look judges every claim anew, at its own share and on all seeds
-/// there are by then: a claim that was decided before stays so only where the latest look says it again.
+/// on one another, which holds for t tests of three seeds, for intervals and under Holm's order as well. A claim whose
+/// series got further seeds is judged anew, on all of them and at the share of the look that they were trained for; one
+/// whose data are those of an earlier look is judged at the share of that look still, since it has no other chance.
 std::vector<double> shares_of_looks(const std::vector<int64_t>& looks);
+
+/// The looks at a study's data so far.
+struct LooksTaken {
+  std::vector<double> shares{1};          ///< that each may spend of a claim's significance; one look in most studies
+  std::map<std::string, size_t> last_of;  ///< series → the look for which it got its last seeds; 0 for those not in it
+
+  /// The share that a claim about these series may spend: that of the look for which one of them got its last seeds.
+  double share(const std::vector<std::string>& series) const;
+};
 
 }  // namespace headroom::experiments

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/studies/claims/claim_config.h"
+#include "experiments/studies/claims/looks.h"
 #include "experiments/studies/results.h"
 
 namespace headroom::experiments {
@@ -24,7 +25,7 @@ struct StudyResults {
   std::vector<std::string> series;
   std::vector<ClaimConfig> claims;
   std::vector<TrialRecord> trials;
-  double level = 1;                               ///< share of each claim's significance that this look may spend
+  LooksTaken looks;
   int64_t planned = 0;                            ///< trials of the whole sweep, of its rounds so far
   int64_t running = 0;                            ///< of them, those that a process is training now
   std::vector<std::string> rounds;                ///< what rounds after the first added and could not; a line each

@@ -85,11 +85,6 @@ StoredVerdicts read_stored(const Json& node) {
   return study;
 }
 
-/// The series that a claim speaks of.
-std::string series_of(const ClaimConfig& claim, const StudyResults& results) {
-  return claim.series.empty() ? series_names(results).front() : claim.series;
-}
-
 /// The trained model that each series ran on; no entry for series that train their own.
 std::map<std::string, std::string> models_of(const StudyResults& results) {
   std::map<std::string, std::string> models;
@@ -155,7 +150,7 @@ Json study_json(const StudyResults& results, const std::vector<Verdict>& verdict
                   {"summary", v.summary},
                   {"sentence", v.sentence},
                   {"notes", v.notes}});
-    if (const std::string model = models[series_of(v.claim, results)]; !model.empty()) entry["model"] = model;
+    if (const std::string model = models[series_of(results, v.claim).front()]; !model.empty()) entry["model"] = model;
     list.push_back(entry);
   }
   Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};

@@ -110,7 +110,7 @@ HeadChoice::Option::Standing standing(const Case& c, const Point& p, double marg
   claim.keys.factor = margin;
   const Case at_p{c.results, claim, c.curve, c.axis};
   const auto holds = [&](const char* kind) {
-    return claim_kind(kind).hypothesis(at_p)->evidence_of_trusted().p <= claim.significance * c.results.level;
+    return claim_kind(kind).hypothesis(at_p)->evidence_of_trusted().p <= at_p.significance();
   };
   if (holds("within_factor")) return HeadChoice::Option::Standing::as_good;
   if (holds("worse_than_best")) return HeadChoice::Option::Standing::worse;

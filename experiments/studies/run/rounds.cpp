@@ -142,15 +142,15 @@ std::set<std::string> undecided_series(const StudyResults& results) {
   std::set<std::string> undecided;
   for (const Verdict& verdict : judge(results)) {
     if (verdict.status != VerdictStatus::undecided || !verdict.is_learned || !verdict.is_tuned) continue;
-    undecided.insert(verdict.claim.series.empty() ? series_names(results)[0] : verdict.claim.series);
-    const std::string& other = verdict.claim.keys.than.series;
-    if (!other.empty()) undecided.insert(other);
+    for (const std::string& series : series_of(results, verdict.claim)) undecided.insert(series);
   }
   return undecided;
 }
 
-/// Adds the trials of `series` up to `seeds` seeds, each x at its choice. False when there is nothing to add.
-bool add_seeds(Rounds& rounds, const StudyResults& results, const std::set<std::string>& series, int64_t seeds) {
+/// Adds the trials of `series` up to those of a look, which has `seeds` seeds, each x at its choice. False when there
+/// is nothing to add.
+bool add_seeds(Rounds& rounds, const StudyResults& results, const std::set<std::string>& series, size_t look,
+               int64_t seeds) {
   Study& study = rounds.study;
   std::map<SeriesAndX, std::map<std::string, double>> chosen;
   for (const std::string& name : series)
@@ -160,10 +160,12 @@ bool add_seeds(Rounds& rounds, const StudyResults& results, const std::set<std::
     const auto choice = chosen.find({trial.series, trial.x});
     const bool is_added = choice != chosen.end() && trial.choice == choice->second &&
                           !is_of_first_seeds(study, trial) && seeds_before(study, trial) < seeds;
-    if (is_added && !trial.series.empty()) names.insert(trial.series);
+    if (is_added) names.insert(trial.series);
     return is_added;
   });
   if (count == 0) return false;
+  for (const std::string& name : names) rounds.looks.last_of[name] = look;
+  names.erase("");
   rounds.notes.push_back(fmt::format("round {}: {} more trials: seeds up to {} {}for claims that are undecided",
                                      ++rounds.round, count, study.seed_rule->from + seeds - 1,
                                      names.empty() ? "" : fmt::format("of {} ", fmt::join(names, ", "))));
@@ -179,7 +181,7 @@ bool has_ended(const Study& study, const Records& records) {
 
 StudyResults round_results(const Rounds& rounds, const Records& records) {
   StudyResults results = planned_results(rounds.study);
-  results.level = rounds.level;
+  results.looks = rounds.looks;
   for (const PlannedTrial& planned : rounds.study.trials)
     results.trials.push_back(in_place(records.at(planned.id), planned));
   return results;
@@ -188,21 +190,19 @@ StudyResults round_results(const Rounds& rounds, const Records& records) {
 Rounds plan_rounds(const Study& study, const Records& records) {
   Rounds rounds{.study = study, .notes = {}};
   std::vector<int64_t> seeds{0};
-  std::vector<double> shares{1};
   if (study.seed_rule) {
     seeds = looks(study.seed_rule->first, study.seed_rule->at_most);
-    shares = shares_of_looks(seeds);
+    rounds.looks.shares = shares_of_looks(seeds);
   }
   size_t look = 0;
-  rounds.level = shares[0];
   if (study.later.empty()) return rounds;
   while (has_ended(rounds.study, records)) {
     const StudyResults results = round_results(rounds, records);
     if (look == 0 && widen_grids(rounds, results)) continue;
     if (look + 1 == seeds.size()) break;
     const std::set<std::string> undecided = undecided_series(results);
-    if (undecided.empty() || !add_seeds(rounds, results, undecided, seeds[look + 1])) break;
-    rounds.level = shares[++look];
+    if (undecided.empty() || !add_seeds(rounds, results, undecided, look + 1, seeds[look + 1])) break;
+    ++look;
   }
   return rounds;
 }

@@ -16,7 +16,7 @@ using Records = std::unordered_map<std::string, TrialRecord>;
 struct Rounds {
   Study study;  ///< `trials`: of all rounds so far; `later`: what further ones may still add
   int64_t round = 1;
-  double level = 1;                ///< StudyResults::level of the present look
+  LooksTaken looks;
   std::vector<std::string> notes;  ///< what each later round added, and which choices cannot be widened; a line each
 };
 
@@ -27,8 +27,8 @@ struct Rounds {
 /// validation (claims/curve.h) stands at the end of a grid that is to be extended gets the next value beyond that end,
 /// for the seeds of the first round, until no choice stands at an end or the grid's limits are reached. After that
 /// choices stay: seeds of later rounds train with them alone. The claims are judged, at the share of their significance
-/// that this look may spend (claims/looks.h); while one of them is undecided, all x of each series that an undecided
-/// claim speaks of get the seeds of the next look, so that tests stay paired over seeds. Throws Error as curve() and
+/// that a look may spend (claims/looks.h); while one of them is undecided, all x of each series that an undecided claim
+/// speaks of get the seeds of the next look, so that tests stay paired over seeds. Throws Error as curve() and
 /// judge() do.
 Rounds plan_rounds(const Study& study, const Records& records);
 

@@ -424,7 +424,7 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
   const Rounds rounds = plan_rounds(study, records_of(study, store));
   StudyResults results = planned_results(rounds.study);
   results.out = out.string();
-  results.level = rounds.level;
+  results.looks = rounds.looks;
   results.rounds = rounds.notes;
   const std::vector<PlannedTrial>& plan = rounds.study.trials;
   std::unordered_map<std::string, std::vector<size_t>> places;  // of an id in the plan

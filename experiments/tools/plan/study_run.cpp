@@ -73,7 +73,7 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
     if (study_) {
       results_ = planned_results(*study_);
       results_.profile = folder_.filename().string();  // the run's file has its profile's keys as its own
-      results_.level = plan_rounds(*study_, records).level;
+      results_.looks = plan_rounds(*study_, records).looks;
       results_.planned = std::ssize(planned);
       for (const Trial& trial : trials_) results_.trials.push_back(trial.record);
       results_.trials.insert(results_.trials.end(), failed.begin(), failed.end());

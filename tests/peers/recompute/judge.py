@@ -27,15 +27,20 @@ class Verdict:
 
 
 class Judge:
-    """Judges the claims on some trials at a share of their significance."""
+    """Judges the claims on some trials, each at the share of its significance that its series leave it."""
 
     def __init__(self, tables, trials, share, paper_tables):
         self.tables, self.trials, self.share, self.paper_tables = tables, trials, share, paper_tables
         self.curves = Curves(tables, trials)
         self.series = [s["name"] for s in tables.get("series", [])] or [""]
 
+    def spoken_of(self, claim):
+        """The series that a claim is about."""
+        other = claim.get("than", {}).get("series")
+        return [claim.get("series") or self.series[0]] + ([other] if other else [])
+
     def alpha(self, claim):
-        return claim.get("significance", 0.05) * self.share
+        return claim.get("significance", 0.05) * self.share(self.spoken_of(claim))
 
     def paper(self, x, claim):
         """The paper's number for within_percent: stated in the claim, or of a column of its tables."""
@@ -49,10 +54,8 @@ class Judge:
 
     def first_pass(self, claim):
         """A verdict before Holm's correction."""
-        series = claim.get("series") or self.series[0]
-        other = claim.get("than", {}).get("series")
-        v = Verdict(claim, series=[series] + ([other] if other else []))
-        case = Case(claim, self.curves, series, self.alpha(claim), self.paper)
+        v = Verdict(claim, series=self.spoken_of(claim))
+        case = Case(claim, self.curves, v.series[0], self.alpha(claim), self.paper)
         try:
             if not case.points or any(not p.values for p in case.points.values()):
                 raise NotRun("nothing finished")
@@ -134,10 +137,13 @@ class Judge:
                 v.status = "pass" if p == 0 else "fail" if q == 0 else "undecided"
             else:
                 sampled.append(v)
-        ps, against = holm([v.hypothesis.p() for v in sampled]), holm([v.hypothesis.p_against() for v in sampled])
-        for v, p, q in zip(sampled, ps, against):
-            alpha, v.p, v.p_against = self.alpha(v.claim), p, q
-            v.status = "pass" if p <= alpha else "fail" if q <= alpha else "undecided"
+        shares = [self.share(v.series) for v in sampled]
+        own = [share / min(shares) for share in shares]  # Holm's order is that of p over the share
+        ps = holm([v.hypothesis.p() / k for v, k in zip(sampled, own)])
+        against = holm([v.hypothesis.p_against() / k for v, k in zip(sampled, own)])
+        for v, k, p, q in zip(sampled, own, ps, against):
+            alpha, v.p, v.p_against = self.alpha(v.claim), min(1, k * p), min(1, k * q)
+            v.status = "pass" if v.p <= alpha else "fail" if v.p_against <= alpha else "undecided"
             if v.status != "undecided" and not self.rests_on_learned(v, alpha):
                 v.status, v.open = "undecided", "seeds that did not learn"
         passed = [v for v in verdicts if v.status == "pass"]

@@ -27,17 +27,21 @@ class Rounds:
             self.looks.append(most)
 
     def replay(self, judge):
-        """The verdicts of the last look, by judge(trials, share of the significance). A look has the first seeds of
+        """The verdicts of the last look, by judge(trials, shares), with the share of the significance that a claim may
+        spend by the number of the look for which one of its series got its last seeds. A look has the first seeds of
         every series that grows, as many as it asks for of those whose claims were undecided at the look before, and all
-        seeds of a series that has a list of them. It spends its share of every claim, of whichever series."""
+        seeds of a series that has a list of them."""
         if not self.growing:
-            return judge(self.trials, 1.0)
+            return judge(self.trials, lambda series: 1.0)
         seeds = {series: self.looks[0] for series in self.growing}
-        before = 0.0
+        upto = [0.0] + [spent(n / self.looks[-1]) for n in self.looks]
+
+        def share(series):
+            last = max(self.looks.index(seeds.get(s, self.looks[0])) for s in series)
+            return upto[last + 1] - upto[last]
+
         for look, n in enumerate(self.looks):
             used = [t for t in self.trials if t.seed < self.first_seed + seeds.get(t.series, math.inf)]
-            share = spent(n / self.looks[-1]) - before
-            before += share
             verdicts = judge(used, share)
             undecided = {s for v in verdicts if v.status == "undecided" and not v.open for s in v.series} & self.growing
             if not undecided or look + 1 == len(self.looks):

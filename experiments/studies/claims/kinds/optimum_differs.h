@@ -126,7 +126,7 @@ struct OptimumDiffers : ClaimKind {
     }
     if (c.claim.deterministic) return {where, least};
     const auto known = [](double end) { return std::isinf(end) ? NAN : end; };
-    const double level = 1 - 2 * c.claim.significance * c.results.level;
+    const double level = 1 - 2 * c.significance();
     least = {name, least.value, known(low), known(high), level, "t, the test turned round"};
     return {where, c.on_logs() ? exponential(least) : least};
   }

@@ -35,7 +35,7 @@ struct Saturates : ClaimKind {
     const Estimate gain = gains(c, 0, -1);
     const double first = gain.value, last = gains(c, 1, 0).value, share = last / first;
     ConfidenceInterval ratio{.name = "share", .value = share};
-    const double tail = c.claim.significance * c.results.level;
+    const double tail = c.significance();
     if (gain.seeds > 1 && first > 0)
       ratio = {"share",      share,    fieller_end(c, share, tail, -1), fieller_end(c, share, tail, 1),
                1 - 2 * tail, "Fieller"};

@@ -43,7 +43,7 @@ struct WithinFactor : WorseThanBest {
     const Point* worst = &best;
     for (const Point* rival : c.points({point.x}))
       if (p(*rival) > p(*worst)) worst = rival;
-    const double level = c.claim.significance * c.results.level;
+    const double level = c.significance();
     return p(best) <= level && p(*worst) > level ? worst : nullptr;
   }
 };

@@ -84,7 +84,7 @@ TEST_CASE("the level of significance is the claim's") {
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).p == Approx(0.5 * (1 - std::sqrt(6.0 / 7))));
   StudyResults half = r;
-  half.level = 0.5;
+  half.looks.shares = {0.5};
   CHECK(verdict(half, c).status == VerdictStatus::undecided);
   c.significance = 0.03;
   CHECK(verdict(r, c).status == VerdictStatus::undecided);
