@@ -235,7 +235,7 @@ std::string HeadGroupLayer::describe() const {
 Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
                      const WeightScope& scope) {
   std::vector<Tensor> slopes(layer.groups.size());
-  if (scheme_of(config).acts_on == ActsOn::scores)
+  if (scheme_of(config).biases_scores())
     slopes = alibi_log_slopes(layer.groups, config.alibi_slope_first, config.alibi_slope_last, scope.dtype());
   int64_t values = 0;
   for (size_t i = 0; i < layer.groups.size(); ++i) {

@@ -51,7 +51,7 @@ struct LayerConfig {
   bool operator==(const LayerConfig&) const = default;
 };
 
-enum class Positions { none, sinusoidal, learned, rope, alibi };
+enum class Positions { none, sinusoidal, learned, rope, alibi, rope_alibi };
 enum class Norm { none, layer_norm, rms_norm };
 /// `both`: before each branch, and once more on what it adds (Gemma).
 enum class NormPlace { pre, post, both };

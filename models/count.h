@@ -29,7 +29,7 @@ N count_parameters(const TransformerConfig& c) {
                heads_of(N(g.projected_keys()), N(g.qk_dim), bias.k, g.k_rank, g.k_head_rank) +
                linear(width, kv_heads * N(g.v_dim), bias.v, g.v_rank);
       block += (heads + N(g.projected_keys())) * N(g.score_dim) * N(g.qk_dim);
-      if (positions.acts_on == ActsOn::scores) block += heads;
+      if (positions.biases_scores()) block += heads;
       if (c.qk_norm) block += 2 * N(g.qk_dim);
       values += heads * N(g.v_dim);
     }

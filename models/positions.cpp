@@ -15,6 +15,7 @@ constexpr std::array position_table{
     PositionScheme{Positions::learned, "learned", "learned", ActsOn::tokens, true},
     PositionScheme{Positions::rope, "rope", "RoPE", ActsOn::queries_and_keys, true},
     PositionScheme{Positions::alibi, "alibi", "ALiBi", ActsOn::scores, false},
+    PositionScheme{Positions::rope_alibi, "rope_alibi", "RoPE and ALiBi", ActsOn::angles_and_scores, false},
 };
 
 }  // namespace

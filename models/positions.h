@@ -12,9 +12,10 @@ using engine::Tensor;
 /// What a scheme of positions changes.
 enum class ActsOn {
   nothing,
-  tokens,            ///< a vector per position is added to each embedded token
-  queries_and_keys,  ///< they turn by angles that grow with the position (RoPE)
-  scores,            ///< a bias that grows with the distance, by a learnable slope per head (ALiBi)
+  tokens,             ///< a vector per position is added to each embedded token
+  queries_and_keys,   ///< they turn by angles that grow with the position (RoPE)
+  scores,             ///< a bias that grows with the distance, by a learnable slope per head (ALiBi)
+  angles_and_scores,  ///< both of these
 };
 
 /// One way to tell positions. The table is in positions.cpp: a new scheme is a value of Positions, a row there, and the
@@ -29,9 +30,10 @@ struct PositionScheme {
   Tensor (*table)(int64_t length, int64_t width, engine::DType dtype) = nullptr;
 
   bool is_learned() const { return acts_on == ActsOn::tokens && table == nullptr; }
-  bool turns() const { return acts_on == ActsOn::queries_and_keys; }
+  bool turns() const { return acts_on == ActsOn::queries_and_keys || acts_on == ActsOn::angles_and_scores; }
+  bool biases_scores() const { return acts_on == ActsOn::scores || acts_on == ActsOn::angles_and_scores; }
   /// Whether scores are products of queries and keys and nothing else, as compressions and probes take them.
-  bool has_plain_scores() const { return acts_on == ActsOn::nothing || acts_on == ActsOn::tokens || turns(); }
+  bool has_plain_scores() const { return !biases_scores(); }
 };
 
 std::span<const PositionScheme> position_schemes();

@@ -154,6 +154,17 @@ TEST_CASE("every kind of positions but none tells the order of tokens", "[models
   }
 }
 
+TEST_CASE("RoPE with ALiBi is RoPE where the slopes are nearly none, and not where they are", "[models]") {
+  TransformerConfig c = decoder();
+  c.positions = Positions::rope;
+  const Tensor x = tokens({1, 9}), rope = build(c, DType::f64).forward(x).value();
+  c.positions = Positions::rope_alibi;
+  const Tensor both = build(c, DType::f64).forward(x).value();
+  c.alibi_slope_first = c.alibi_slope_last = 1e-14;
+  CHECK(distance(build(c, DType::f64).forward(x).value(), rope) < 1e-12);
+  CHECK(distance(both, rope) > 1e-4);
+}
+
 TEST_CASE("what the key mask hides changes nothing that is kept", "[models]") {
   TransformerConfig c = decoder();
   c.causal = false;

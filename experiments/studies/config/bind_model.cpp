@@ -97,7 +97,8 @@ void bind_positions(Reader& in, TransformerConfig& model) {
   std::vector<std::pair<const char*, models::Positions>> names;
   for (const models::PositionScheme& scheme : models::position_schemes())
     names.emplace_back(scheme.name, scheme.positions);
-  in.set("positions", model.positions, names, "how a position is told; alibi has a learnable slope per head");
+  in.set("positions", model.positions, names,
+         "how a position is told; alibi has a learnable slope per head, rope_alibi RoPE's angles as well");
   in.set("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
   in.set("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");
   in.set("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");

@@ -207,7 +207,8 @@ Blocks choice_rules(const Curves& curves) {
     return some;
   };
   const auto narrow = [&](bool alibi) {
-    return cost_of_narrow(where([&](const HeadChoice& c) { return (scheme_of(c) == "alibi") == alibi; }));
+    return cost_of_narrow(
+        where([&](const HeadChoice& c) { return (scheme_of(c).find("alibi") != std::string::npos) == alibi; }));
   };
   const Curves texts = where([](const HeadChoice& c) { return c.is_of_text(); });
   const Curves others = where([](const HeadChoice& c) { return !c.is_of_text(); });

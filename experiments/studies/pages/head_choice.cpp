@@ -26,7 +26,10 @@ using Standing = HeadChoice::Option::Standing;
 
 /// The widths of queries and values by x, and what all trials have in common.
 struct Architecture {
-  std::map<double, std::pair<double, double>> head_dims;
+  struct Heads {
+    double count = 0, qk_dim = 0, v_dim = 0;
+  };
+  std::map<double, Heads> at;  ///< by x
   std::set<std::string> positions;
   std::set<int64_t> widths, steps, layers;
   std::string task, setting;
@@ -82,6 +85,9 @@ std::vector<double> kernel_decay_of(const Json& task) {
   return decay;
 }
 
+/// Whether x is the width of a head, and not their number.
+bool is_over_widths(const StudyResults& r) { return last_part(r.report.x_key) == "head_dim"; }
+
 Architecture architecture_of(const StudyResults& r, const std::string& series) {
   Architecture a;
   for (const TrialRecord& t : r.trials) {
@@ -89,7 +95,8 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
     const Json config = Json::parse(t.config, nullptr, false);
     if (!config.is_object() || !config.contains("model") || !config.contains("train")) continue;
     const Json& model = config["model"];
-    a.head_dims[t.x] = {model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
+    const double heads = is_over_widths(r) ? model.value("heads", 0.0) : t.x;
+    a.at[t.x] = {heads, model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
     a.positions.insert(positions_of(model));
     a.widths.insert(model.value("width", int64_t{0}));
     a.steps.insert(config["train"].value("steps", int64_t{0}));
@@ -131,8 +138,8 @@ std::optional<double> learned_at(const StudyResults& r, const std::string& serie
 HeadChoice::Option option_at(const Case& c, const Point& p, const Point& rival, const Architecture& a, double margin) {
   const bool larger = c.curve.larger_is_better;
   const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
-  const auto& [qk_dim, v_dim] = a.head_dims.at(p.x);
-  return {p.x, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin), p.unlearned};
+  const auto& [heads, qk_dim, v_dim] = a.at.at(p.x);
+  return {heads, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin), p.unlearned};
 }
 
 /// Whether all heads of a curve have D/H dimensions.
@@ -219,18 +226,21 @@ std::string positions_in_words(std::string positions) {
 }
 
 std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& series) {
-  if (last_part(r.report.x_key) != "heads" || count_trials(r.trials) < r.planned) return std::nullopt;
+  if (last_part(r.report.x_key) != "heads" && !is_over_widths(r)) return std::nullopt;
+  if (count_trials(r.trials) < r.planned) return std::nullopt;
   const Architecture a = architecture_of(r, series);
   if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
   ClaimConfig claim;
   claim.log_error = true;
   claim.learned_at = learned_at(r, series);
   Curve all = curve_in_range(r, series, "", claim);
-  const std::optional<UpwardSearch> search = search_upward(all);
+  Curve upward = all;  // from few heads to many
+  if (is_over_widths(r)) std::reverse(upward.points.begin(), upward.points.end());
+  const std::optional<UpwardSearch> search = search_upward(upward);
   std::erase_if(all.points, [&](const Point& p) {
     const bool has_ratio =
         std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
-    return p.values.size() < 2 || !has_ratio || !a.head_dims.contains(p.x);
+    return p.values.size() < 2 || !has_ratio || !a.at.contains(p.x);
   });
   if (all.points.size() < 3) return std::nullopt;
   const Case c{r, claim, std::move(all), last_part(r.report.x_key)};
@@ -262,11 +272,14 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
     if (search && p.x == search->found_x) choice.found = option;
     if (is_best) {
       choice.best_standing = option.standing;
-      option = {p.x, option.qk_dim, option.v_dim, c.times_worse(p, best), NAN, NAN, Standing::best, p.unlearned};
+      option = {option.heads, option.qk_dim, option.v_dim,   c.times_worse(p, best),
+                NAN,          NAN,           Standing::best, p.unlearned};
     }
     choice.options.push_back(option);
   }
-  return choice;
+  if (!is_over_widths(r)) return choice;
+  std::reverse(choice.options.begin(), choice.options.end());
+  return has_equal_widths(choice) ? std::optional(choice) : std::nullopt;
 }
 
 ChoiceTally guideline_tally(const std::vector<const HeadChoice*>& curves) {

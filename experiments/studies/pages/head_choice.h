@@ -10,7 +10,8 @@
 
 namespace headroom::experiments {
 
-/// What one curve of trained models over the number of heads says to somebody who has to choose one.
+/// What one curve of trained models over the number of heads, or over the width of equal heads that fill the model's,
+/// says to somebody who has to choose one.
 struct HeadChoice {
   /// One number of heads.
   struct Option {

@@ -92,6 +92,27 @@ TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
   CHECK_FALSE(head_choice(trained({1, 2, 4}, {{1}, {0.5}, {0.7}}), "").has_value());
 }
 
+TEST_CASE("a curve over the width of heads that fill the model is one over their number") {
+  const StudyResults r = trained({1, 2, 4}, {{1, 1.01, 1.02}, {0.5, 0.501, 0.51}, {0.7, 0.71, 0.72}});
+  StudyResults widths = r;
+  widths.report.x_key = "model.head_dim";
+  for (TrialRecord& t : widths.trials) {
+    t.config.replace(t.config.find("\"qk_dim\""), 0, fmt::format("\"heads\": {}, ", t.x));
+    t.x = 16 / t.x;
+  }
+  const auto by_heads = head_choice(r, ""), by_width = head_choice(widths, "");
+  REQUIRE(by_width.has_value());
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(by_width->options[i].heads == by_heads->options[i].heads);
+    CHECK(by_width->options[i].qk_dim == by_heads->options[i].qk_dim);
+    CHECK(by_width->options[i].ratio == by_heads->options[i].ratio);
+    CHECK(by_width->options[i].standing == by_heads->options[i].standing);
+  }
+  CHECK(by_width->found->heads == 2);  // upward, from one head on
+  for (TrialRecord& t : widths.trials) t.config.replace(t.config.find("\"heads\""), 10, "\"heads\": 2");
+  CHECK_FALSE(head_choice(widths, "").has_value());  // heads of other widths, as many at each
+}
+
 TEST_CASE("errors count by a tenth, cross-entropies and accuracies by a hundredth") {
   CHECK(standard_effect("relative_mse") == 1.1);
   CHECK(standard_effect("cross_entropy") == 1.01);
