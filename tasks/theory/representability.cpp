@@ -204,7 +204,8 @@ void validate(const RepresentabilityConfig& config) {
   require(config.heads < parts || config.heads % parts == 0,
           "heads: {} heads of width {} do not share out {} coordinates evenly", config.heads, config.head_dim,
           config.token_dim);
-  require(config.positions != models::Positions::rope_alibi, "positions: one of RoPE and ALiBi at a time");
+  require(models::scheme_of(config.positions).acts_on != ActsOn::angles_and_scores,
+          "positions: one of RoPE and ALiBi at a time");
   require(!models::scheme_of(config.positions).turns() || config.head_dim % 2 == 0,
           "head_dim: these positions turn pairs, so it must be even, got {}", config.head_dim);
   require(config.starts >= 1 && config.steps >= 1 && config.refine >= 0,

@@ -30,8 +30,8 @@ struct Case {
   const Curve curve;       ///< of the claim's metric, x in [from, to]
   const std::string axis;  ///< "heads"
 
-  /// What the claim may spend.
-  double significance() const { return significance_of(results, claim); }
+  /// What the claim may spend: its significance times its look's share.
+  double significance() const { return claim.significance * results.looks.share(series_of(results, claim)); }
   /// The mean over seeds that the claim compares.
   double value(const Point& p) const { return on_logs() ? p.geometric_mean : p.mean; }
   /// Ratios of sampled values are taken on logarithms, where the claim does not forbid it.

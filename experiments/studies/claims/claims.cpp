@@ -235,14 +235,13 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
   for (size_t j = 0; j < sampled.size(); ++j) {
     Verdict& v = verdicts[sampled[j]];
     const Hypothesis& hypothesis = *hypotheses[sampled[j]];
-    const double significance = significance_of(results, v.claim);
-    const double in_least = v.claim.significance * least, of_own = share[j] / least;
-    v.p = std::min(1.0, adjusted[j] * of_own);
-    v.p_against = std::min(1.0, adjusted_against[j] * of_own);
+    const double significance = v.claim.significance * share[j], own = share[j] / least;
+    v.p = std::min(1.0, adjusted[j] * own);
+    v.p_against = std::min(1.0, adjusted_against[j] * own);
     v.status = status_of({v.p, v.p_against}, significance);
     if (v.status == VerdictStatus::undecided)
-      v.seeds_needed = seeds_to_decide(hypothesis, of_own * next_step(adjusted, in_least),
-                                       of_own * next_step(adjusted_against, in_least));
+      v.seeds_needed = seeds_to_decide(hypothesis, own * next_step(adjusted, significance / own),
+                                       own * next_step(adjusted_against, significance / own));
     if (v.status == VerdictStatus::undecided) v.open = what_would_decide(v, hypothesis);
     if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
     else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));

@@ -61,11 +61,11 @@ struct Verdict {
 /// Judges every claim of the study, in order, on the metric that it names (without one, the report's) of the test data,
 /// over the x in [from, to]. A claim is a Hypothesis on means over seeds (of the metric's logarithm where `log_error`),
 /// with the smallest effect that counts in it. It passes where its p, adjusted by Holm over all claims of the study
-/// that were measured on samples, is at most significance_of(), and fails where the p of the opposite, adjusted
-/// likewise, is. So in a study the probability of even one false pass is at most the significance, and so is
-/// that of even one false fail. What was computed, and not sampled, is compared as it is. Between claims that exclude
-/// each other, no two pass. Which direction is better follows from the metric (tasks::larger_is_better); a ratio of
-/// errors says how many times *worse*. What each kind claims: kinds/.
+/// that were measured on samples, is at most `significance` times its look's share (looks.h), and fails where the p
+/// of the opposite, adjusted likewise, is. So in a study the probability of even one false pass is at most the
+/// significance, and so is that of even one false fail. What was computed, and not sampled, is compared as it is.
+/// Between claims that exclude each other, no two pass. Which direction is better follows from the metric
+/// (tasks::larger_is_better); a ratio of errors says how many times *worse*. What each kind claims: kinds/.
 ///
 /// Where the values are sampled shares of a target's variance, and even the best is above unlearned_share, ratios say
 /// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that. An x

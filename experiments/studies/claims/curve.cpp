@@ -285,10 +285,6 @@ std::vector<std::string> series_of(const StudyResults& results, const ClaimConfi
   return series;
 }
 
-double significance_of(const StudyResults& results, const ClaimConfig& claim) {
-  return claim.significance * results.looks.share(series_of(results, claim));
-}
-
 const Overlay* overlay_of(const StudyResults& results, const std::string& series) {
   const bool only_one = series_names(results).size() == 1;
   for (const Overlay& overlay : results.report.overlays)

@@ -99,9 +99,6 @@ std::vector<std::string> series_names(const StudyResults& results);
 /// with.
 std::vector<std::string> series_of(const StudyResults& results, const ClaimConfig& claim);
 
-/// What a claim may spend on the data there are: its significance times the share of a look.
-double significance_of(const StudyResults& results, const ClaimConfig& claim);
-
 /// The overlay of a series; nullptr when it has none. An overlay that names no series belongs to the only one.
 const Overlay* overlay_of(const StudyResults& results, const std::string& series);
 

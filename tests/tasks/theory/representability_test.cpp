@@ -91,6 +91,8 @@ TEST_CASE("heads narrower than the token share out its coordinates") {
   CHECK(found(small(1, 1, 2, Positions::learned)) == Approx(0.5 + found(small(1, 2, 2, Positions::learned)) / 2));
   CHECK_THROWS_WITH(Representability(small(1, 1, 3, Positions::learned)),
                     "head_dim: 3 is below token_dim = 4 and does not divide it");
+  CHECK_THROWS_WITH(Representability(small(1, 2, 2, Positions::rope_alibi)),
+                    "positions: one of RoPE and ALiBi at a time");
   CHECK_THROWS_WITH(Representability(small(1, 3, 2, Positions::learned)),
                     "heads: 3 heads of width 2 do not share out 4 coordinates evenly");
 }

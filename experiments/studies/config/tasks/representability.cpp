@@ -22,7 +22,7 @@ tasks::TaskConfig bind_representability(Reader& in) {
                              "width of a head's queries, keys and values");
   std::vector<std::pair<const char*, models::Positions>> names;
   for (const models::PositionScheme& scheme : models::position_schemes())
-    names.emplace_back(scheme.name, scheme.positions);
+    if (scheme.acts_on != models::ActsOn::angles_and_scores) names.emplace_back(scheme.name, scheme.positions);
   in.set("positions", task.positions, names, "what the scores are made of");
   in.set("starts", task.starts, count, "first scores that are tried for a seed");
   in.set("steps", task.steps, count, "of Adam, all starts at once");
