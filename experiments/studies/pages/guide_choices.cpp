@@ -255,20 +255,22 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
     steps.insert(c->steps);
     if (c->is_of_text()) text_widths.insert(c->width);
   }
-  const auto count = [&](const auto& is_out) {
-    return counted(std::count_if(choices.begin(), choices.end(), is_out), "curve");
+  std::vector<std::string> omitted;
+  const auto omit = [&](const auto& is_out, const char* why) {
+    if (const auto n = std::count_if(choices.begin(), choices.end(), is_out))
+      omitted.push_back(counted(n, "curve") + why);
   };
-  return {item(fmt::format("Larger models. Measured: {} of width D {}, with {} {}, after {} steps{}.",
-                           counted(std::ssize(curves), "curve"), range_text(widths), range_text(layers),
-                           layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
-                           text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),
-          item("Longer training: ratios change with the steps, and their order may."),
-          item("Grouped queries, and heads of unequal width: all heads here are D/H wide and have keys of their own."),
-          item(fmt::format(
-              "What was not learned: {} left out since no number of heads learned the task, {} since one rate alone "
-              "was tried.",
-              count([](const HeadChoice& c) { return !c.is_learned; }),
-              count([](const HeadChoice& c) { return c.is_learned && !c.is_tuned; })))};
+  omit([](const HeadChoice& c) { return !c.is_learned; }, " since no number of heads learned the task");
+  omit([](const HeadChoice& c) { return c.is_learned && !c.is_tuned; }, " since one learning rate alone was tried");
+  Blocks limits{
+      item(fmt::format("Larger models. Measured: {} of width D {}, with {} {}, after {} steps{}.",
+                       counted(std::ssize(curves), "curve"), range_text(widths), range_text(layers),
+                       layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
+                       text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),
+      item("Longer training: ratios change with the steps, and their order may."),
+      item("Grouped queries, and heads of unequal width: all heads here are D/H wide and have keys of their own.")};
+  if (!omitted.empty()) limits.push_back(item(fmt::format("Left out: {}.", fmt::join(omitted, ", "))));
+  return limits;
 }
 
 std::string taken_text(const HeadAdvice& advice) {

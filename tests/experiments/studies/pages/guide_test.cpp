@@ -137,6 +137,8 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
   const auto counted = distinct_learned(all);
   REQUIRE(counted.size() == 1);
   CHECK(counted[0]->seeds == 3);
+  CHECK(contains(as_markdown(how_many_heads_page(all, "details.md")),
+                 "- Left out: 1 curve since no number of heads learned the task.\n"));
 }
 
 TEST_CASE("the page that answers how many heads") {
@@ -158,6 +160,7 @@ TEST_CASE("the page that answers how many heads") {
   CHECK(contains(page, "Measured: 1 curve of width D 16, with 1 layer, after 300 steps.\n"));
   CHECK(contains(page, "](how-many-details.md)"));
   CHECK_FALSE(contains(page, "both ends"));
+  CHECK_FALSE(contains(page, "Left out"));
   const std::string details = read_bytes(folder / "how-many-details.md");
   CHECK(contains(details, "| Fig. 1a | both ends \\| are worse | "));
   CHECK(contains(details, "| **undecided** in a pilot | [synthetic](results/synthetic.md), quick, 3 seeds | "));
