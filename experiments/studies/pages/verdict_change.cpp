@@ -17,7 +17,9 @@ namespace {
 std::string distance(const Verdict& v) {
   if (std::isinf(v.margin)) return "computed, not sampled: more seeds change nothing";
   const double errors = std::abs(v.margin);
-  const std::string far = errors < 10 ? fmt::format("{:.1f}", errors) : fmt::format("{:.0f}", errors);
+  const std::string far = errors > 100  ? "more than 100"
+                          : errors < 10 ? fmt::format("{:.1f}", errors)
+                                        : fmt::format("{:.0f}", errors);
   return fmt::format("{} standard errors {} the threshold", far, v.margin < 0 ? "short of" : "beyond");
 }
 

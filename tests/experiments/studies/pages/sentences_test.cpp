@@ -136,9 +136,13 @@ TEST_CASE("what would change a verdict") {
   r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
   const Verdict pass = judge(r)[0];
   CHECK(pass.margin > 100);
-  const std::string words = what_would_change(r, pass);
-  CHECK(words.starts_with(
-      fmt::format("{:.0f} standard errors beyond the threshold; the paper’s own set-up", pass.margin)));
+  CHECK(what_would_change(r, pass).starts_with(
+      "more than 100 standard errors beyond the threshold; the paper’s own set-up"));
+  r.claims[0].keys.factor = 1.9;
+  const Verdict near = judge(r)[0];
+  REQUIRE(near.margin > 10);
+  REQUIRE(near.margin < 100);
+  CHECK(what_would_change(r, near).starts_with(fmt::format("{:.0f} standard errors beyond", near.margin)));
   r.claims[0].keys.factor = 2.005;  // between the seeds' ratios
   r.profile = "paper";
   const Verdict open = judge(r)[0];
