@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -56,6 +57,20 @@ class Program {
   std::string name_;  ///< of its output files
   pid_t pid_ = 0;
 };
+
+/// Runs to the end: what it printed as an error, after a check of the exit status and that it is one line.
+inline std::string complaint(const std::filesystem::path& folder, const std::string& arguments, int status,
+                             const std::string& before = "") {
+  Program program(folder, arguments, before);
+  CAPTURE(arguments);
+  const int got = program.wait();
+  const std::string error = program.err();
+  CAPTURE(error);
+  CHECK(got == status);
+  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
+  CHECK(error.rfind("headroom: error: ", 0) == 0);
+  return error;
+}
 
 /// Starts the program `tries` times and kills it after as many microseconds as `wait` says for each, until one run ends
 /// before that. How many were killed.
