@@ -188,7 +188,7 @@ StudyResults round_results(const Rounds& rounds, const Records& records) {
 }
 
 Rounds plan_rounds(const Study& study, const Records& records) {
-  Rounds rounds{.study = study, .looks = {}, .notes = {}};
+  Rounds rounds{.study = study};
   std::vector<int64_t> seeds{0};
   if (study.seed_rule) {
     seeds = looks(study.seed_rule->first, study.seed_rule->at_most);

@@ -16,8 +16,8 @@ using Records = std::unordered_map<std::string, TrialRecord>;
 struct Rounds {
   Study study;  ///< `trials`: of all rounds so far; `later`: what further ones may still add
   int64_t round = 1;
-  LooksTaken looks;
-  std::vector<std::string> notes;  ///< what each later round added, and which choices cannot be widened; a line each
+  LooksTaken looks{};
+  std::vector<std::string> notes{};  ///< what each later round added, and which choices cannot be widened; a line each
 };
 
 /// What to train next, given what is stored: a pure function of both, so that every process, and every run after one
