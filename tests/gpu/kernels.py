@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kernels.py FOLDER… [--table docs/registers.md]: what ptxas said of each kernel while the folders were built (engine/cuda/compile.sh
+"""kernels.py FOLDER… [--table]: what ptxas said of each kernel while the folders were built (engine/cuda/compile.sh
 leaves it in *.usage): registers, spills, shared memory, and the occupancy that these allow, per architecture.
 
 Exits with 1 when a kernel spills registers to memory, unless spills.txt in this folder gives the reason: a line
@@ -15,14 +15,6 @@ HERE = pathlib.Path(__file__).parent
 LIMITS = {80: (64, 32, 164 << 10), 86: (48, 16, 100 << 10), 89: (48, 24, 100 << 10), 90: (64, 32, 228 << 10),
           100: (64, 32, 228 << 10), 120: (48, 24, 100 << 10)}
 REGISTERS = 65536
-PAGE = """# Registers of the CUDA kernels
-
-For each compute capability: registers per thread, and the share of a multiprocessor's warps that they allow (least–most over a
-kernel's instances: dtypes, formats, widths), from what ptxas says during the build. The share accounts for static shared memory;
-dynamic shared memory, which a launch asks for, can lower it further. Written by
-`python3 tests/gpu/kernels.py BUILD… --table docs/registers.md` from builds with CUDA; `-Dgpu_architectures` chooses the columns.
-
-"""
 
 
 def occupancy(architecture, registers, threads, shared):
@@ -116,13 +108,13 @@ def table(kernels):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folders", nargs="+", metavar="FOLDER")
-    arguments.add_argument("--table", help="write docs/registers.md")
+    arguments.add_argument("--table", action="store_true", help="registers and occupancy of each kernel, as Markdown")
     given = arguments.parse_args()
     kernels = read(given.folders)
     if not kernels:
         sys.exit(f"{', '.join(given.folders)}: no *.usage of ptxas: was it built with CUDA?")
     if given.table:
-        pathlib.Path(given.table).write_text(PAGE + table(kernels) + "\n")
+        print(table(kernels))
     excused = lines_of("spills.txt")
     spilling = [k for k in kernels if k["spills"] and "double" not in k["name"] and not first_match(excused, k["name"], "")]
     for kernel in spilling:

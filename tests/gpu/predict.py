@@ -9,7 +9,7 @@ another in a replayed CUDA graph costs. The step is their sum: kernels run one a
 caches (activations of the small workloads stay in the L2 cache and are then faster), clocks below the boost clock, and
 that a product or cuDNN's attention is sometimes more than one kernel.
 
---seeds N: what N seeds of equal shape in one step would gain over N steps (docs/cuda.md)."""
+--seeds N: what N seeds of equal shape in one step would gain over N steps."""
 import argparse
 import json
 import math

@@ -3,7 +3,7 @@
 
 #define CUDART_VERSION 13000
 
-// The part of the CUDA runtime's host interface that the engine uses, served by the emulator (docs/cuda-emulator.md).
+// The part of the CUDA runtime's host interface that the engine uses, served by the emulator (docs/cuda.md).
 // Names, values and signatures are CUDA's; the meaning of each function is the CUDA Runtime API reference's.
 
 enum cudaError {

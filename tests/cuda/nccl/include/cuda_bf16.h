@@ -1,1 +1,1 @@
-// nccl.h includes it and uses nothing of it: see docs/cuda-emulator.md.
+// nccl.h includes it and uses nothing of it: see docs/cuda.md.
