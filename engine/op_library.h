@@ -8,7 +8,7 @@
 #define HEADROOM_VERSION "0.1.0"
 
 // What a shared library with ops of its own tells the program that loads it: plain structs and function pointers. It
-// links nothing of headroom, and so cannot clash with the engine in the program. See docs/adding-an-op.md.
+// links nothing of headroom, and so cannot clash with the engine in the program. See docs/adding.md.
 namespace headroom::engine {
 
 /// Changes whenever a struct below does. It is the first field, so that every program can read it.

@@ -1,8 +1,7 @@
 #!/bin/sh
-# move_in.sh ROOT: the examples of docs/adding-an-op.md (an elementwise op of three lines, and one in files of its own),
-# docs/adding-a-block-format.md and docs/adding.md, moved into a copy of the tree as they stand there, build: the ops and
-# products with the format pass the op suite, the tests that go through the rows pass, and a study of the new kind of task
-# trains. Ends in the op suite's tally.
+# move_in.sh ROOT: moves the examples of docs/adding.md into a copy of the tree and builds it. The ops and products with the
+# format pass the op suite, the tests that go through the rows pass, and a study of the new kind of task trains. Ends in the
+# op suite's tally.
 set -eu
 root=$1
 scratch=$(mktemp -d)
@@ -11,10 +10,10 @@ cd "$root"
 # Directories of builds and runs stay behind.
 tar -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . | tar -xf - -C "$scratch"
 cd "$scratch"
-example() { awk -v name="$2" '/^```/ { on = $2 == name; next } on' "docs/$1" >"$2"; }
+example() { awk -v name="$1" '/^```/ { on = $2 == name; next } on' docs/adding.md >"$1"; }
 
 cp -r examples/softplus/engine examples/softplus/autograd examples/softplus/tests .
-example adding-an-op.md softsign
+example softsign
 sed -i '/^}  \/\/ namespace/e cat softsign' engine/ops/elementwise/math_functions.h
 sed -i '/define HEADROOM_UNARY_OPS/a\  X(softsign, Softsign) \\' engine/ops/elementwise/unary_list.h
 printf 'softplus\nsoftsign\n' >>engine/ops.txt
@@ -23,7 +22,7 @@ cp -r examples/tq2_0/engine examples/tq2_0/tests .
 sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/tq2_0.h"|
 s|^  X(q6_k, .*|&\n  X(tq2_0, TQ2_0, 35, 37) \\|' engine/quantized/format.h
 
-for part in family family-test positions-value positions-formula positions-row; do example adding.md $part; done
+for part in family family-test positions-value positions-formula positions-row; do example $part; done
 sed -i '/^const std::array table{/r family' models/families/family.cpp
 sed -i '/^TEST_CASE("GGUF files of another/e cat family-test' tests/models/write/convert_test.cpp
 sed -i "s/^enum class Positions { .*alibi/&, $(cat positions-value)/" models/config.h
@@ -31,16 +30,16 @@ sed -i -e '/^constexpr std::array position_table{/e cat positions-formula' -e '/
   models/positions.cpp
 
 cp -r examples/recall/tasks examples/recall/experiments examples/recall/tests .
-for part in task-include task-config task-row task-source; do example adding.md $part; done
+for part in task-include task-config task-row task-source; do example $part; done
 sed -i -e '/^#include "tasks\/task.h"/e cat task-include' -e '/^using TaskConfig = std::variant</r task-config' tasks/make_task.h
 sed -i '/^#define HEADROOM_TASK_KINDS/r task-row' experiments/studies/config/tasks/registry.h
 sed -i "/^  'tasks\/registry.cpp'/e cat task-source" experiments/studies/config/meson.build
 sed -i "s|files('tasks/classification_test.cpp'|&, 'tasks/recall_test.cpp'|" tests/meson.build
 
-for part in kind kind-line kind-test; do example adding.md $part; done
-cp kind experiments/studies/claims/kinds/jump.h
+example kind-line
+cp -r examples/jump/experiments .
 sed -i "/^claim_kinds = /,/^]/ s/^]/$(cat kind-line)\n]/" experiments/studies/claims/meson.build
-sed -i '/^}  \/\/ namespace headroom::experiments/e cat kind-test' tests/experiments/studies/claims/simulation_test.cpp
+sed -i '/^}  \/\/ namespace headroom::experiments/e cat examples/jump/simulation_case.inc' tests/experiments/studies/claims/simulation_test.cpp
 
 meson setup build --wrap-mode=nodownload -Doptimization=1 -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }
 ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test tests/tasks-test tests/smoke-test \

@@ -59,7 +59,7 @@ void add_new_op_command(Command app) {
     if (formula.name.empty())
       fmt::print("No formula is known for {}: {} computes y = x until yours is put there.\n", a->name, functor);
     else fmt::print("{} computes y = {}.\n", functor, formula.value);
-    fmt::print("docs/adding-an-op.md says how to build and test.\n");
+    fmt::print("docs/adding.md says how to build and test.\n");
   });
 }
 
