@@ -125,7 +125,8 @@ class SuiteReader {
 
   void add_case(Case one, const Value& value) {
     if (!names_.insert(one.name).second) complain(value, "a second case '" + one.name + "'");
-    if (!one.out && !one.err) complain(value, "case '" + one.name + "' needs err or out: a first line");
+    if (!one.out && !one.err && one.has.empty() && one.json.empty())
+      complain(value, "case '" + one.name + "' needs err, out, has or json");
     suite.cases.push_back(std::move(one));
   }
 
@@ -184,9 +185,9 @@ class SuiteReader {
   }
 
   Case case_of(const Value& table) const {
-    check_keys(table, {"name",         "base",    "fixture", "files",     "bytes",  "env",   "run",
-                       "streams",      "status",  "out",     "err",       "leaves", "makes", "absent",
-                       "unprivileged", "limited", "seconds", "megabytes", "file",   "edits", "values"});
+    check_keys(table, {"name", "base",  "fixture", "files", "bytes",  "env",          "run",     "streams", "status",
+                       "out",  "err",   "leaves",  "makes", "absent", "unprivileged", "limited", "seconds", "megabytes",
+                       "file", "edits", "values",  "needs", "script", "has",          "lacks",   "json",    "within"});
     Case one;
     one.name = text_of(table, "name");
     one.source = table.place.str();
@@ -198,11 +199,18 @@ class SuiteReader {
     list("leaves", one.leaves);
     list("makes", one.makes);
     list("absent", one.absent);
+    list("has", one.has);
+    list("lacks", one.lacks);
+    if (const Entry* entry = table.find("needs")) one.needs = text_of(entry->value);
+    if (const Entry* entry = table.find("script")) one.script = text_of(entry->value);
+    if (const Entry* entry = table.find("within")) one.within = entry->value.number();
+    if (const Entry* entry = table.find("json"))
+      for (const Entry& item : entry->value.table) one.json.emplace_back(item.key, item.value);
     if (const Entry* entry = table.find("env"))
       for (const Entry& item : entry->value.table) one.environment[item.key] = text_of(item.value);
     const Entry* run = table.find("run");
-    if (run == nullptr) complain(table, "lacks run");
-    one.arguments = words_of(run->value);
+    if ((run == nullptr) == one.script.empty()) complain(table, "needs run or script");
+    if (run != nullptr) one.arguments = words_of(run->value);
     if (const Entry* entry = table.find("streams")) {
       check_keys(entry->value, {"in", "out", "err", "text"});
       for (const Entry& item : entry->value.table) {
@@ -251,10 +259,12 @@ class SuiteReader {
     Places places{{"", expected}};
     if (kind == "values") {
       places["value"] = parts[0];
-      const Value& run = family.find("run")->value;
-      if (run.kind == Kind::text) one.arguments = words_in(filled(run.text, places));  // a value may be several words
+      const Entry* run = family.find("run");
+      if (run && run->value.kind == Kind::text)
+        one.arguments = words_in(filled(run->value.text, places));  // many words
       else
         for (std::string& word : one.arguments) word = filled(word, places);
+      for (std::string* text : {&one.needs, &one.script}) *text = filled(*text, places);
       for (auto& [name, value] : one.environment) value = filled(value, places);
       for (FileSpec& file : one.files)
         for (std::string* text : {&file.bytes, &file.unit, &file.tail}) *text = filled(*text, {{"value", parts[0]}});
@@ -267,6 +277,8 @@ class SuiteReader {
     }
     for (std::optional<Line>* line : {&one.out, &one.err})
       if (*line) (*line)->text = filled((*line)->text, places);
+    for (std::string& text : one.has) text = filled(text, places);
+    for (auto& [pointer, wanted] : one.json) wanted.text = filled(wanted.text, places);
     return one;
   }
 

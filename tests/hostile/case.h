@@ -47,6 +47,11 @@ struct Case {
   std::vector<std::string> leaves;  ///< names in the folder that may be made or changed although the status is not 0
   std::vector<std::string> makes;   ///< names that must be there afterwards
   std::vector<std::string> absent;  ///< names that must not
+  std::string needs;                ///< a path below HEADROOM_DATA, {input}; without it the case is skipped
+  std::string script;               ///< what bash runs instead of the program, which is $HEADROOM there
+  std::vector<std::string> has, lacks;  ///< texts that must, and must not, occur in what either stream says
+  std::vector<std::pair<std::string, experiments::Value>> json;  ///< JSON pointer into standard output → value there
+  double within = 1e-5;                                          ///< relative difference allowed to its numbers
   bool is_unprivileged = false;
   bool is_limited = false;  ///< it is about the limit on memory, which the sanitizers leave out
   double seconds = 20;

@@ -1,7 +1,7 @@
-// hostile-test [--every K] [--only TEXT] [--print] [--keep] [FILE…]: runs the program on cases/*.toml, several at a
-// time, and compares its answers with what the cases say; README.md in this folder has the format. --every K takes
-// each K-th case, --only those whose name holds TEXT, FILE… those of these files; --print shows what the program
-// answers.
+// hostile-test [--cases FOLDER] [--every K] [--only TEXT] [--print] [--keep] [FILE…]: runs the program on the cases in
+// FOLDER/*.toml (cases/ here), several at a time, and compares its answers with what they say; README.md in this folder
+// has the format. --every K takes each K-th case, --only those whose name holds TEXT, FILE… those of these files;
+// --print shows what the program answers.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +16,7 @@
 #include "engine/error.h"
 #include "tests/hostile/case.h"
 #include "tests/hostile/folder.h"
+#include "tests/hostile/json_check.h"
 #include "tests/hostile/process.h"
 #include "tests/support/folder.h"
 
@@ -30,16 +31,32 @@ constexpr int64_t most_err = 4096;  ///< bytes on standard error
 struct Options {
   size_t every = 1;
   std::string only, program;
+  fs::path cases = fs::path(HEADROOM_SOURCE_ROOT) / "tests/hostile/cases";
   std::vector<std::string> files;
   bool prints = false, keeps = false;
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+/// The folder with the cases' inputs; "" where there is none.
+std::string data_folder() {
+  const char* data = std::getenv("HEADROOM_DATA");
+  return data == nullptr ? "" : data;
+}
+
+using Places = std::map<std::string, std::string>;
+
+/// What {dir}, {source}, {data} and {input} stand for in a case that runs in `folder`.
+Places places_of(const Case& one, const fs::path& folder) {
+  return {{"dir", folder.string()},
+          {"source", HEADROOM_SOURCE_ROOT},
+          {"data", data_folder()},
+          {"input", (fs::path(data_folder()) / one.needs).string()}};
+}
+
 /// "" when it fits.
-std::string mismatch(const char* stream, const Line& wanted, const std::string& text, const fs::path& folder) {
-  const std::string line = first_line(text),
-                    expected = filled(wanted.text, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
+std::string mismatch(const char* stream, const Line& wanted, const std::string& text, const Places& places) {
+  const std::string line = first_line(text), expected = filled(wanted.text, places);
   const bool fits = wanted.match == Line::Match::exact    ? line == expected
                     : wanted.match == Line::Match::starts ? line.compare(0, expected.size(), expected) == 0
                                                           : line.find(expected) != std::string::npos;
@@ -69,8 +86,7 @@ class Runner {
       for (const auto& command : fixture.commands) {
         Case one;
         one.arguments = command;
-        for (std::string& word : one.arguments)
-          word = filled(word, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
+        for (std::string& word : one.arguments) word = filled(word, places_of(one, folder));
         one.seconds = 120;
         const Outcome outcome = run_program(options_.program, one, folder, logs);
         require(outcome.status == 0, "fixture {}: {} exits with {}: {}", name, command[0], outcome.status, outcome.err);
@@ -113,6 +129,10 @@ class Runner {
     const fs::path base = root_ / fmt::format("case-{}", number), outer = base / "outer", folder = outer / inner;
     std::string complaint;
     Outcome outcome;
+    std::error_code unreadable;
+    outcome.is_refused = !given.needs.empty() &&
+                         !(!data_folder().empty() && fs::exists(fs::path(data_folder()) / given.needs, unreadable));
+    if (outcome.is_refused) return report(given, outcome, complaint, folder);
     try {
       fs::create_directories(folder);
       for (const std::string& fixture : given.fixtures) {
@@ -123,10 +143,10 @@ class Runner {
       make_files(given.files, folder);
       edit_files(given.byte_edits, folder);
       Case filled_case = given;
-      for (std::string& word : filled_case.arguments)
-        word = filled(word, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
-      for (auto& [name, value] : filled_case.environment)
-        value = filled(value, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
+      const Places places = places_of(given, folder);
+      for (std::string& word : filled_case.arguments) word = filled(word, places);
+      for (auto& [name, value] : filled_case.environment) value = filled(value, places);
+      filled_case.script = filled(filled_case.script, places);
       const Listing before = listing_of(outer);
       outcome = run_program(options_.program, filled_case, folder, base);
       complaint = judged(given, outcome, folder, differences(before, listing_of(outer)));
@@ -145,10 +165,18 @@ class Runner {
     std::string out;
     if (outcome.is_late) out += fmt::format("  killed after {} s\n", one.seconds);
     if (outcome.status != one.status) out += fmt::format("  status {}, wanted {}\n", outcome.status, one.status);
-    if (one.err) out += mismatch("stderr", *one.err, outcome.err, folder);
-    else if (one.status == 0 && outcome.err_size > 0)
+    const Places places = places_of(one, folder);
+    if (one.err) out += mismatch("stderr", *one.err, outcome.err, places);
+    else if (one.status == 0 && outcome.err_size > 0 && one.has.empty())
       out += fmt::format("  stderr wanted: nothing\n  stderr was: {}\n", first_line(outcome.err));
-    if (one.out) out += mismatch("stdout", *one.out, outcome.out, folder);
+    if (one.out) out += mismatch("stdout", *one.out, outcome.out, places);
+    const std::string said = outcome.out + outcome.err;
+    const auto is_said = [&](const std::string& text) { return said.find(filled(text, places)) != std::string::npos; };
+    for (const std::string& text : one.has)
+      if (!is_said(text)) out += fmt::format("  not said: {}\n  stderr was: {}\n", text, first_line(outcome.err));
+    for (const std::string& text : one.lacks)
+      if (is_said(text)) out += fmt::format("  said: {}\n", text);
+    for (const auto& [pointer, wanted] : one.json) out += json_mismatch(outcome.out, pointer, wanted, one.within);
     if (outcome.err_size > most_err) out += fmt::format("  {} bytes on stderr\n", outcome.err_size);
     if (outcome.megabytes > one.megabytes)
       out += fmt::format("  {} MB of memory, allowed {}\n", outcome.megabytes, one.megabytes);
@@ -186,7 +214,8 @@ class Runner {
     if (complaint.empty()) return;
     std::string command;
     for (const std::string& word : one.arguments) command += " " + word.substr(0, 200);
-    fmt::print("{}: {}\n  headroom{}\n{}", one.source, one.name, command, complaint);
+    fmt::print("{}: {}\n  {}{}\n{}", one.source, one.name, one.script.empty() ? "headroom" : "its script", command,
+               complaint);
     std::fflush(stdout);  // so that tests that are stopped show what they found
   }
 
@@ -208,6 +237,7 @@ Options read_options(int argc, char** argv) {
     if (word == "--print") options.prints = true;
     else if (word == "--keep") options.keeps = true;
     else if (word == "--only" && has_value) options.only = argv[++i];
+    else if (word == "--cases" && has_value) options.cases = argv[++i];
     else if (word == "--every" && has_value) options.every = std::stoul(argv[++i]);
     else if (word[0] == '-') headroom::fail("{}: no such option", word);
     else options.files.push_back(word);
@@ -219,7 +249,7 @@ Options read_options(int argc, char** argv) {
 int test(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   const fs::path source = HEADROOM_SOURCE_ROOT;
-  const Suite suite = read_suite(source / "tests/hostile/cases", {{"source", source.string()}});
+  const Suite suite = read_suite(options.cases, {{"source", source.string()}});
   const headroom::testing::TemporaryFolder root;
   Runner runner(suite, options, root.path());
   runner.make_fixtures();
@@ -232,8 +262,9 @@ int test(int argc, char** argv) {
     std::_Exit(runner.failed > 0 ? 1 : 0);  // without the folder's destructor
   }
   if (const char* tally = std::getenv("HEADROOM_TALLY"))
-    std::ofstream(tally, std::ios::app) << fmt::format("hostile-test: {} passed, {} failed, {} skipped\n",
-                                                       runner.passed, runner.failed, runner.skipped);
+    std::ofstream(tally, std::ios::app) << fmt::format("hostile-test of {}: {} passed, {} failed, {} skipped\n",
+                                                       options.cases.filename().string(), runner.passed, runner.failed,
+                                                       runner.skipped);
   require(runner.passed + runner.failed + runner.skipped > 0, "no case was chosen");
   return runner.failed > 0 ? 1 : 0;
 }

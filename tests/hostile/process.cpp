@@ -76,7 +76,7 @@ void connect(int stream, const std::string& path, bool is_closed, int flags) {
 
 std::string start_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(65536, '\0');
+  std::string text(size_t{1} << 20, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
@@ -99,9 +99,11 @@ Outcome run_program(const std::string& program, const Case& one, const fs::path&
   Launch launch;
   launch.words = {program};
   launch.words.insert(launch.words.end(), one.arguments.begin(), one.arguments.end());
+  if (!one.script.empty()) launch.words = {"/bin/bash", "-c", one.script};
   std::map<std::string, std::string> environment{{"HOME", (folder / "home").string()},
                                                  {"PATH", "/usr/local/bin:/usr/bin:/bin"},
                                                  {"LC_ALL", "C.UTF-8"},
+                                                 {"HEADROOM", program},
                                                  {"HEADROOM_THREADS", "1"}};
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH"})
     if (const char* value = std::getenv(name)) environment[name] = value;

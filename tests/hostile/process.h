@@ -13,9 +13,9 @@ namespace headroom::hostile {
 /// What a run of the program came to.
 struct Outcome {
   int status = 0;                            ///< its exit status, or minus the signal that ended it
-  bool is_late = false, is_refused = false;  ///< out of time; cannot run here: other user, or sanitizers
+  bool is_late = false, is_refused = false;  ///< out of time; cannot run here: other user, sanitizers or no data
   int64_t megabytes = 0;                     ///< of resident memory, at most
-  std::string out, err;                      ///< the first 64 kB of each stream
+  std::string out, err;                      ///< the first MB of each stream
   int64_t err_size = 0;
 };
 
