@@ -179,7 +179,7 @@ Refined refine(const models::Transformer& base, const models::ModelEdit& edit, c
   const std::string owner = owner_of(edit, tokens, config);
   std::error_code unreadable;
   if (!config.checkpoint.empty() && std::filesystem::exists(config.checkpoint, unreadable)) {
-    const Checkpoint saved = load_checkpoint(config.checkpoint, owner);
+    const Checkpoint saved = trainer.read(config.checkpoint, owner);
     trainer.restore(saved);
     log.read(saved.more);
   }

@@ -28,9 +28,9 @@ Finetuning::Finetuning(Trainer& trainer, std::filesystem::path file, FinetuneSet
     : trainer_(trainer), file_(std::move(file)), settings_(std::move(settings)) {}
 
 bool Finetuning::resume() {
-  std::error_code error;  // such as a folder that may not be read: load_checkpoint() names it
+  std::error_code error;  // such as a folder that may not be read: loading names it
   if (file_.empty() || (!std::filesystem::exists(file_, error) && !error)) return false;
-  const Checkpoint checkpoint = load_checkpoint(file_, "");
+  const Checkpoint checkpoint = trainer_.read(file_, "");
   try {
     const json own = json::parse(checkpoint.more).at(finetune_key);
     for (const auto& [name, value] : settings_) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
-#include "engine/isa.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/transfer.h"
 #include "models/files/atomic_file.h"
@@ -75,8 +75,8 @@ bool decided_by_first(Ranks& ranks, bool value, double patience) {
 }
 
 std::string kernels_of(engine::Device device) {
-  const std::string kernels = fmt::format("{} kernels", engine::name_of(engine::active_isa()));
-  return device.is_cpu() ? kernels : kernels + " on " + engine::cuda_status();
+  const std::string kernels = fmt::format("kernels {}", engine::kernel_level());
+  return device.is_cpu() ? kernels : kernels + ", on " + engine::cuda_status();
 }
 
 void check_same(Ranks& ranks, const std::string& own) {

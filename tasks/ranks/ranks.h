@@ -39,7 +39,8 @@ std::string told_by_first(Ranks& ranks, std::string text, double patience);
 /// The same of one bit, in one message per rank.
 bool decided_by_first(Ranks& ranks, bool value, double patience);
 
-/// What the bits of a training on a device depend on beside the program: "avx512 kernels", "avx512 kernels on NVIDIA …".
+/// What the bits of a training on a device depend on beside the program: "kernels avx2, oneDNN 2.6.3, bits 1a2b3c4d",
+/// on a GPU with ", on NVIDIA …".
 std::string kernels_of(engine::Device device);
 
 /// Throws Error naming this rank unless it has the same text as rank 0: what their bits depend on.

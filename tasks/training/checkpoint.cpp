@@ -22,6 +22,8 @@ json to_json(const Checkpoint& checkpoint) {
   state["streams"] = checkpoint.streams;
   if (checkpoint.seed) state["seed"] = *checkpoint.seed;
   state["schedule"] = schedule;
+  state.erase("level");  // of what was loaded
+  if (!checkpoint.level.empty()) state["level"] = checkpoint.level;
   return state;
 }
 
@@ -30,6 +32,7 @@ void from_json(const json& state, Checkpoint& checkpoint) {
   checkpoint.streams = state.at("streams").get<std::map<std::string, uint64_t>>();
   if (state.contains("seed")) checkpoint.seed = state.at("seed").get<uint64_t>();
   for (const json& x : state.at("schedule")) checkpoint.schedule.push_back(std::bit_cast<double>(x.get<uint64_t>()));
+  checkpoint.level = state.value("level", "");
 }
 
 /// Over everything that a resumed training reads; tensors in the order of their names, which no writer can change.

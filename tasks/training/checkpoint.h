@@ -21,6 +21,8 @@ struct Checkpoint {
   std::map<std::string, uint64_t> streams;  ///< next offset of each random stream
   std::optional<uint64_t> seed;             ///< of the streams; files of earlier versions do not say
   std::vector<double> schedule;
+  /// engine::kernel_level() of the steps, where that decides their bits; earlier programs noted less of it, or nothing.
+  std::string level;
   /// The model's weights by the names of its parameters: what models::NamedWeights takes.
   models::NamedTensors weights() const;
   std::string more = "{}";  ///< a JSON object with what else the owner keeps; after loading, of all members

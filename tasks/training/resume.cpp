@@ -1,5 +1,6 @@
 #include "tasks/training/resume.h"
 
+#include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
 #include "engine/optim/step_state.h"
 
@@ -28,6 +29,7 @@ Checkpoint checkpoint_of(const autograd::Optimizer& optimizer, const engine::Rng
   checkpoint.seed = rng.seed();
   checkpoint.streams = rng.offsets();
   if (schedule) checkpoint.schedule = schedule->state();
+  if (optimizer.arena().device().is_cpu()) checkpoint.level = engine::kernel_level();
   return checkpoint;
 }
 
@@ -58,6 +60,15 @@ int64_t restore(const Checkpoint& checkpoint, autograd::Optimizer& optimizer, en
   return checkpoint.step;
 }
 
+Checkpoint load_to_go_on(const std::filesystem::path& path, const std::string& owner,
+                         const autograd::Optimizer& optimizer) {
+  Checkpoint checkpoint = load_checkpoint(path, owner);
+  require(!optimizer.arena().device().is_cpu() || engine::may_be_alike(checkpoint.level, engine::kernel_level()),
+          "{}: its steps were computed by {}; {} here would give other bits: go on where it was begun, or delete it",
+          path.string(), checkpoint.level, engine::kernel_level());
+  return checkpoint;
+}
+
 void save_training(const std::filesystem::path& path, const autograd::Optimizer& optimizer, const engine::Rng& rng,
                    int64_t step, const autograd::Schedule* schedule) {
   save_checkpoint(path, "", checkpoint_of(optimizer, rng, step, schedule));
@@ -65,9 +76,9 @@ void save_training(const std::filesystem::path& path, const autograd::Optimizer&
 
 int64_t resume_training(const std::filesystem::path& path, autograd::Optimizer& optimizer, engine::Rng& rng,
                         autograd::Schedule* schedule) {
-  std::error_code error;  // such as a folder that may not be read: load_checkpoint() names it
+  std::error_code error;  // such as a folder that may not be read: loading names it
   if (!std::filesystem::exists(path, error) && !error) return 0;
-  return restore(load_checkpoint(path, ""), optimizer, rng, schedule);
+  return restore(load_to_go_on(path, "", optimizer), optimizer, rng, schedule);
 }
 
 }  // namespace headroom::tasks

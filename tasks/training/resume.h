@@ -20,6 +20,11 @@ Checkpoint checkpoint_of(const autograd::Optimizer& optimizer, const engine::Rng
 int64_t restore(const Checkpoint& checkpoint, autograd::Optimizer& optimizer, engine::Rng& rng,
                 autograd::Schedule* schedule = nullptr);
 
+/// load_checkpoint() of steps to go on from. Throws Error, too, where the optimizer's weights are on the CPU and the
+/// steps were computed there by kernels whose bits differ from those of this process (engine::kernel_level()).
+Checkpoint load_to_go_on(const std::filesystem::path& path, const std::string& owner,
+                         const autograd::Optimizer& optimizer);
+
 /// Writes a training to one file, which appears whole or not at all, with a checksum:
 ///
 ///     for (int64_t step = resume_training(file, *optimizer, rng); step < steps;) {
@@ -32,7 +37,7 @@ void save_training(const std::filesystem::path& path, const autograd::Optimizer&
                    int64_t step, const autograd::Schedule* schedule = nullptr);
 
 /// Takes over what save_training() or a Trainer wrote, and returns the number of steps done: 0, and nothing is changed,
-/// where there is no such file. Throws Error as load_checkpoint() and restore().
+/// where there is no such file. Throws Error as load_to_go_on() and restore().
 int64_t resume_training(const std::filesystem::path& path, autograd::Optimizer& optimizer, engine::Rng& rng,
                         autograd::Schedule* schedule = nullptr);
 

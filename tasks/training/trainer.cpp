@@ -270,6 +270,10 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   engine::write_step_state(optimizer_->step_state(), state_);
 }
 
+Checkpoint Trainer::read(const std::filesystem::path& path, const std::string& owner) const {
+  return load_to_go_on(path, owner, *optimizer_);
+}
+
 int64_t Trainer::resume(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::exists(path, error) || error) load(path);

@@ -68,7 +68,9 @@ class Trainer {
   void restore(const Checkpoint& checkpoint);
   /// The same in one file, which appears whole or not at all.
   void save(const std::filesystem::path& path) const { save_checkpoint(path, "", checkpoint()); }
-  void load(const std::filesystem::path& path) { restore(load_checkpoint(path, "")); }
+  void load(const std::filesystem::path& path) { restore(read(path, "")); }
+  /// The checkpoint in a file, of that owner, to go on from (load_to_go_on()).
+  Checkpoint read(const std::filesystem::path& path, const std::string& owner) const;
   /// load() where there is such a file, else nothing. Returns steps_done(): where a loop over the steps begins.
   int64_t resume(const std::filesystem::path& path);
 

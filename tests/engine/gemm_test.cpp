@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "engine/context.h"
+#include "engine/cpu/kernel_level.h"
+#include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
@@ -85,4 +87,17 @@ TEST_CASE("a product has the same bits on any number of threads, and beside othe
 }
 
 }  // namespace
+
+TEST_CASE("the level of kernels names instruction set, what multiplies, and the bits of that") {
+  const std::string level = kernel_level(), isa = name_of(active_isa());
+  CHECK(level == isa + ", " + products());
+  const size_t bits = level.find(", bits ");
+  REQUIRE(bits == level.size() - 15);
+  CHECK(level.find_first_not_of("0123456789abcdef", bits + 7) == std::string::npos);
+  std::string other = level;
+  other.back() = other.back() == '0' ? '1' : '0';
+  CHECK((may_be_alike(level, level) && may_be_alike(isa, level) && may_be_alike("", level)));
+  CHECK_FALSE((may_be_alike(other, level) || may_be_alike("avx", level) || may_be_alike(level, isa)));
+}
+
 }  // namespace headroom::engine

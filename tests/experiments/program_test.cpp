@@ -220,7 +220,7 @@ TEST_CASE("doctor and ops") {
   const TemporaryFolder folder;
   Program doctor(folder.path(), "doctor");
   CHECK(doctor.wait() == 0);
-  for (const char* word : {"CPU level", "threads", "memory", "data", "oneDNN", "CUDA", "gnuplot"})
+  for (const char* word : {"CPU level", "threads", "memory", "data", "products", "oneDNN", "CUDA", "gnuplot"})
     CHECK(contains(doctor.out(), word));
   Program ops(folder.path(), "ops");
   CHECK(ops.wait() == 0);

@@ -8,6 +8,7 @@
 
 #include "engine/isa.h"
 #include "tests/experiments/mpirun.h"
+#include "tests/experiments/no_onednn.h"
 #include "tests/experiments/program_json.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -186,6 +187,20 @@ TEST_CASE("mpirun: a fine-tuning ends in the bytes of one process, also after a 
   Program other(folder.path(), replaced(command("more"), "-o more", "-o other") + " --force --seed 2", under_mpi(2));
   CHECK(other.wait() != 0);
   CHECK_THAT(other.err(), contains("--seed"));
+}
+
+TEST_CASE("mpirun: ranks of which one multiplies otherwise are refused, and what differs is named") {
+  if (lacks_mpi() || lacks_onednn()) return;
+  const std::string level = headroom::engine::kernel_level();
+  const std::string second =
+      fmt::format(R"([ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ] && export {}; exec "$@")", without_onednn());
+  std::string two = under_mpi(2);
+  two.replace(two.find("exec \"$@\""), std::string("exec \"$@\"").size(), second);
+  const StudyFile file(functional_study());
+  Program run(file.folder(), arguments, two);
+  CHECK(run.wait() != 0);
+  CHECK_THAT(run.err(), contains("rank 1 has ") && contains(", own products, bits "));
+  CHECK_THAT(run.err(), contains("; rank 0 has ") && contains("kernels " + level) && contains("their bits may differ"));
 }
 
 TEST_CASE("mpirun: a number of ranks that cannot share the parts is refused with those that can") {

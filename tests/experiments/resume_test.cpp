@@ -7,9 +7,11 @@
 #include <map>
 #include <random>
 
+#include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "experiments/studies/run/store.h"
+#include "tests/experiments/no_onednn.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/studies/export/wire.h"
 #include "tests/experiments/support.h"
@@ -262,11 +264,10 @@ TEST_CASE("a run that was stopped for longer than its lease changes nothing that
   CHECK(doctor.wait() == 0);
 }
 
-TEST_CASE("a trial that was begun with other kernels is begun anew, and ends with the bits of one kind") {
-  if (headroom::engine::detected_isa() == headroom::engine::Isa::portable)
-    return skip("this CPU has one level of kernels");
+/// The study is begun here, killed, and gone on with on a host of another environment.
+void check_begun_anew(const std::string& elsewhere, const std::string& level) {
   const StudyFile file(long_study());
-  Program whole(file.folder(), "run study.toml --quiet --threads 1 --out whole", "HEADROOM_ISA=portable");
+  Program whole(file.folder(), "run study.toml --quiet --threads 1 --out whole", elsewhere);
   REQUIRE(whole.wait() == 0);
   const fs::path cut = file.folder() / "cut/small/paper";
   Program killed(file.folder(), "run study.toml --quiet --threads 1 --out cut");
@@ -274,11 +275,25 @@ TEST_CASE("a trial that was begun with other kernels is begun anew, and ends wit
   killed.signal(SIGKILL);
   killed.wait();
   REQUIRE(RunStore(cut / "store.sqlite", RunStore::Access::read).known().empty());
-  Program last(file.folder(), "run study.toml --quiet --threads 1 --out cut", "HEADROOM_ISA=portable");
+  Program last(file.folder(), "run study.toml --quiet --threads 1 --out cut", elsewhere);
   CHECK(last.wait() == 0);
-  CHECK(contains(last.err(), "kernels, whose bits differ from those of portable; the trial starts over\n"));
+  CHECK(contains(last.err(), fmt::format(": was begun with kernels {}, whose bits differ from those of {}, ",
+                                         headroom::engine::kernel_level(), level)));
+  CHECK(contains(last.err(), "; the trial starts over\n"));
   CHECK(contents(cut / "store.sqlite") == contents(file.folder() / "whole/small/paper/store.sqlite"));
   CHECK(files_in(cut / "weights") == files_in(file.folder() / "whole/small/paper/weights"));
+}
+
+TEST_CASE("a trial that was begun with other kernels is begun anew, and ends with the bits of one kind") {
+  if (headroom::engine::detected_isa() == headroom::engine::Isa::portable)
+    return skip("this CPU has one level of kernels");
+  check_begun_anew("HEADROOM_ISA=portable", "portable");
+}
+
+TEST_CASE("so is one that was begun where another library multiplies") {
+  if (lacks_onednn()) return;
+  const std::string level = headroom::engine::kernel_level();
+  check_begun_anew(without_onednn(), level.substr(0, level.find(',')) + ", own products");
 }
 
 TEST_CASE("status tells what is finished, failed and running; --json prints one event per line") {

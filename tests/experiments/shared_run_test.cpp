@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/isa.h"
+#include "tests/experiments/no_onednn.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -198,12 +199,24 @@ TEST_CASE("hosts whose kernels differ are found out where they trained one trial
     CHECK(program.wait() == 1);
     CHECK(contains(program.err(), "has two results that differ: test "));
     CHECK(contains(program.err(), "again-1.jsonl:"));
-    CHECK(contains(program.err(), "(portable) and in "));
+    CHECK(contains(program.err(), "(portable, "));
     CHECK(contains(program.err(), "other-1.jsonl:"));
-    CHECK(contains(program.err(), "(avx2); "));
+    CHECK(contains(program.err(), "(avx2, "));
   }
   fs::remove(run / "shards" / "other-1.jsonl");
   CHECK(contains(output_of(folder, "status small --out one"), "8 of 8 trials finished"));
+}
+
+TEST_CASE("lines of a shard tell by which library's products they were trained") {
+  if (lacks_onednn()) return;
+  const StudyFile file(study());
+  const std::string level = headroom::engine::kernel_level();
+  for (const auto& [environment, out] : {std::pair{std::string(), "one"}, {without_onednn(), "two"}}) {
+    Program worker(file.folder(), fmt::format("run study.toml --quiet --shared --out {}", out), environment, "worker-");
+    CHECK(worker.wait() == 0);
+    const std::string lines = read(files_in(file.folder() / out / "small/paper/shards", ".jsonl").at(0));
+    CHECK(contains(lines, environment.empty() ? R"("level":")" + level + '"' : ", own products, bits "));
+  }
 }
 
 TEST_CASE("submit writes a script for workers and one for the report, and takes both to sbatch") {

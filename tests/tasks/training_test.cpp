@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "autograd/ops.h"
+#include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "tasks/training/evaluation.h"
@@ -93,6 +94,16 @@ TEST_CASE("trainer: a training that went through a file goes on to the same bits
   Training other(sgd);
   CHECK_THROWS_WITH(other.trainer.load(path), contains("optimizer state: no 'momentum'"));
   CHECK_THROWS_WITH(load_checkpoint(path, "somebody"), contains("is of trial , not of somebody"));
+  Checkpoint foreign = load_checkpoint(path, "");
+  foreign.level = "avx2, own products, bits 0";
+  save_checkpoint(path, "", foreign);
+  const std::string words =
+      ": its steps were computed by avx2, own products, bits 0; " + engine::kernel_level() + " here ";
+  CHECK_THROWS_WITH(resumed.trainer.load(path), contains(path.string() + words));
+  foreign.level.clear();  // as a file of an earlier version
+  save_checkpoint(path, "", foreign);
+  resumed.trainer.load(path);
+  CHECK((resumed.run(5).weights() == whole.weights()));
 }
 
 TEST_CASE("a loop of one's own, saved and resumed by one call each, goes on to the same bits") {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cpu/kernel_level.h"
 #include "engine/cpu/onednn.h"
 #include "engine/error.h"
 #include "engine/isa.h"
@@ -58,9 +59,11 @@ void examine() {
   finding("data", data_folder(),
           "studies and commands look for texts and trained models there (headroom data list, fetch)");
   finding("parallel loops", engine::parallel_backend(), "results do not depend on it, nor on the number of threads");
-  finding("oneDNN", onednn.empty() ? "absent" : onednn,
-          onednn.empty() ? "matrix products use our own kernel"
-                         : "large matrix products use it from AVX-512 on, products of a few rows always");
+  const std::string& products = engine::products();
+  finding("products", products,
+          products.starts_with("oneDNN")
+              ? "large ones from AVX-512 on, those of a few rows always; other bits give other results"
+              : fmt::format("oneDNN {}", onednn.empty() ? "is absent" : onednn + " multiplies nothing here"));
   finding("CUDA", engine::cuda_status(),
           engine::has_device(engine::Device::Kind::cuda)
               ? "train.device = \"cuda\" or --device cuda trains there; docs/cuda.md says what runs"

@@ -27,7 +27,7 @@ const char* const guideline_file = "guideline.md";
 
 std::string machine(const StudyResults& r) {
   std::vector<std::string> parts;
-  for (const char* key : {"CPU", "instruction set", "threads", "headroom", "compiler"})
+  for (const char* key : {"CPU", "instruction set", "products", "threads", "headroom", "compiler"})
     if (const auto found = r.provenance.find(key); found != r.provenance.end())
       parts.push_back(fmt::format("{} {}", key, found->second));
   return fmt::format("{}", fmt::join(parts, "; "));

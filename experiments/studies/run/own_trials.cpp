@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <system_error>
 #include <vector>
 
+#include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
-#include "engine/isa.h"
 #include "experiments/studies/run/store/digest.h"
 #include "tasks/training/weights_file.h"
 
@@ -121,7 +122,12 @@ fs::path OwnedFiles::checkpoint(const std::string& id) const { return folder_ / 
 
 fs::path OwnedFiles::weights(const std::string& id) const { return folder_ / "weights" / (id + ".safetensors"); }
 
-fs::path OwnedFiles::stages() const { return folder_ / "stages" / engine::name_of(engine::active_isa()); }
+fs::path OwnedFiles::stages() const {
+  std::string name = engine::kernel_level();
+  std::erase(name, ',');
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return folder_ / "stages" / name;
+}
 
 fs::path OwnedFiles::staged(const fs::path& file) const {
   // An owner's name holds what no file's may.

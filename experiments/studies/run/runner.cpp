@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/context.h"
-#include "engine/cpu/onednn.h"
+#include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
@@ -327,13 +327,12 @@ std::map<std::string, std::string> provenance() {
 #else
   const std::string compiler = "g++ " __VERSION__;
 #endif
-  const std::string onednn = engine::onednn_version();
   return {{"headroom", version_text()},
           {"compiler", compiler},
           {"CPU", engine::cpu_name()},
           {"instruction set", engine::name_of(engine::active_isa())},
           {"threads", fmt::format("{} ({})", engine::num_threads(), engine::parallel_backend())},
-          {"oneDNN", onednn.empty() ? "absent" : onednn},
+          {"products", engine::products()},
           {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
           {"SQLite", sqlite3_libversion()}};
 }

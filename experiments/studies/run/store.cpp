@@ -154,7 +154,7 @@ void RunStore::take_line(ShardLine&& line) const {
       !trial.weights.empty() && !here->weights.empty() && trial.weights != here->weights && trial.code == here->code;
   if (is_finished && was_finished && !is_timed(trial))
     require(digest_of_results(trial) == digest_of_results(*here) && !has_other_weights,
-            "trial {} has two results that differ: {} in {} and in {}; one instruction set on the same data gives the "
+            "trial {} has two results that differ: {} in {} and in {}; one level of kernels on the same data gives the "
             "same bits: delete one of the two lines",
             trial.id, difference(*here, trial), there, origin);
   const bool is_later = std::tie(trial.ended, origin) > std::tie(here->ended, there);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/context.h"
+#include "engine/cpu/kernel_level.h"
 #include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/isa.h"
@@ -155,9 +156,6 @@ class Trial {
   /// Seconds of this process.
   double clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  /// What the bits of a training depend on beside its config.
-  static std::string level() { return engine::name_of(engine::active_isa()); }
-
   /// Whether another rank says where to begin and when to stop.
   bool is_led() const { return files_.ranks && !files_.ranks->is_first(); }
 
@@ -175,15 +173,14 @@ class Trial {
   /// The ranks agree on what they train, and begin where the first one's checkpoint is.
   void begin_together() {
     tasks::Ranks& ranks = *files_.ranks;
-    tasks::check_same(ranks, fmt::format("{}, {}, trial and data {}", version_text(),
-                                         tasks::kernels_of(train_.device), identity_of(config_, task_)));
+    tasks::check_same(ranks, fmt::format("{}, {}, trial and data {}", version_text(), tasks::kernels_of(train_.device),
+                                         identity_of(config_, task_)));
     const tasks::FileOfFirst file(ranks, training_ ? files_.checkpoint : std::filesystem::path());
     if (is_led()) resume(file.path());
   }
 
   void start_over() {
     at_ = {};
-    at_.level = level();
     best_.clear();
   }
 
@@ -205,8 +202,10 @@ class Trial {
       const tasks::Checkpoint checkpoint = tasks::load_checkpoint(path, identity_of(config_, task_));
       training_ = std::make_unique<Training>(config_, task_, files_.ranks, note(), &checkpoint);
       at_ = progress_from_json(checkpoint.more);
-      require(at_.level == level(), "{}: was begun with {} kernels, whose bits differ from those of {}", path.string(),
-              at_.level.empty() ? "unknown" : at_.level, level());
+      const std::string& level = checkpoint.level;
+      require(!level.empty() && engine::may_be_alike(level, engine::kernel_level()),
+              "{}: was begun with kernels {}, whose bits differ from those of {}", path.string(),
+              level.empty() ? "unknown" : level, engine::kernel_level());
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
       const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.record.validation.empty();
@@ -227,6 +226,7 @@ class Trial {
     at_.record.seconds = seconds_before_ + clock();
     tasks::Checkpoint checkpoint = training_->trainer.checkpoint();
     checkpoint.more = to_json(at_);
+    checkpoint.level = engine::kernel_level();  // of the data, too, where the training is on a GPU
     for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
     const auto write = [&](const std::filesystem::path& path) {
       tasks::save_checkpoint(path, identity_of(config_, task_), checkpoint);

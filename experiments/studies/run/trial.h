@@ -40,7 +40,6 @@ struct TrialFiles {
 /// What a trial has come to, apart from what its Trainer keeps.
 struct TrialProgress {
   TrialRecord record;  ///< so far: steps, seconds in all processes, curve, and what the judged weights gave
-  std::string level;   ///< instruction set of the kernels; "" in what an older program kept
   double best = std::numeric_limits<double>::infinity();  ///< smallest validation error so far
   int64_t stale = 0;                                      ///< validations since then
   double last_loss = std::numeric_limits<double>::quiet_NaN(), gradient_norm = last_loss;  ///< of the latest update

@@ -35,7 +35,6 @@ std::map<std::string, double> reals(const json& values) {
 TrialProgress from_json(const json& state) {
   TrialProgress at;
   TrialRecord& record = at.record;
-  at.level = state.value("level", "");
   record.steps = state.at("step").get<int64_t>();
   record.seconds = real(state.at("seconds"));
   at.best = real(state.at("best"));
@@ -61,8 +60,7 @@ std::string to_json(const TrialProgress& at) {
   json history = json::array(), predictions = json::array();
   for (const HistoryPoint& p : record.history) history.push_back({p.step, p.split, p.metric, bits(p.value)});
   for (const auto& [target, output] : record.predictions) predictions.push_back({bits(target), bits(output)});
-  const json state{{"level", at.level},
-                   {"step", record.steps},
+  const json state{{"step", record.steps},
                    {"seconds", bits(record.seconds)},
                    {"best", bits(at.best)},
                    {"stale", at.stale},

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/isa.h"
+#include "engine/cpu/kernel_level.h"
 #include "experiments/studies/run/store/digest.h"
 #include "experiments/version.h"
 #include "models/files/atomic_file.h"
@@ -98,8 +98,8 @@ void Shards::append(const std::vector<TrialRecord>& trials) {
   }
   std::string text;
   for (const TrialRecord& trial : trials)
-    text += sealed(line_of_trial(trial, {}, {}), fmt::format(R"(,"weights":"{}","level":"{}")", trial.weights,
-                                                             engine::name_of(engine::active_isa())));
+    text += sealed(line_of_trial(trial, {}, {}),
+                   fmt::format(R"(,"weights":"{}","level":"{}")", trial.weights, engine::kernel_level()));
   const off_t before = own_->status().st_size;
   if (!own_->write(static_cast<size_t>(before), text) || fsync(own_->fd()) != 0) {
     const int reason = errno;

@@ -15,7 +15,7 @@ namespace headroom::experiments {
 /// A trial of a shard.
 struct ShardLine {
   TrialRecord trial;
-  std::string level;  ///< instruction set of the kernels that trained it
+  std::string level;  ///< engine::kernel_level() of who trained it; of earlier programs the instruction set alone
   std::string where;  ///< "…/shards/node1-4711.jsonl:3"
 };
 
