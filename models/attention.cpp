@@ -31,7 +31,7 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
     : group_(group),
       causal_(config.causal),
       interleaved_(config.rope_interleaved),
-      scale_(config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(group.qk_dim)))),
+      scale_(score_scale(config, group, layer)),
       window_(window_of(config, layer)),
       q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q),
               scope.at("q_proj")),
@@ -60,7 +60,7 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
     k_score_ = score("k_score", group.key_value_heads(),
                      group.joined_keys * group.qk_dim);  // (H_kv · score_dim, J · d_qk)
   }
-  if (scheme_of(config).turns()) turns_ = rope.turns_of(rope_frequencies(config, group, layer));
+  if (scheme_of(config).turns()) turns_ = rope.turns_of(config, group, layer);
   if (log_slopes.defined())
     log_slopes_ = add_parameter(
         "log_slopes", scope.tensor("log_slopes", log_slopes.shape(), [&](const Initializer&) { return log_slopes; }),
@@ -89,10 +89,10 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(Var q, Var k, const AttentionConte
   return located([&] {
     Scored out{q.value(), k.value(), q, k};
     if (turns_) {
-      const engine::RopeTable table =
-          context.sequences ? turns_->at(context.sequences->positions, context.sequences->end)
-          : context.place   ? turns_->at(context.place->position, (*context.caches)[index].capacity())
-                            : turns_->rows(context.offset, context.offset + q.dim(1));
+      const engine::RopeTable table = context.sequences ? turns_->at(*context.sequences)
+                                      : context.place
+                                          ? turns_->at(context.place->position, (*context.caches)[index].capacity())
+                                          : turns_->rows(context.offset, context.offset + q.dim(1), context.length);
       out.q = autograd::rope(q, table);
       out.k = autograd::rope(k, table);
     }

@@ -41,6 +41,7 @@ struct TokenPlace {
 struct AttentionContext {
   Tensor key_mask{};     ///< bool (B, ≥ Tk), of the last Tk keys; undefined = all may be attended
   int64_t offset = 0;    ///< the first token's position
+  int64_t length = 0;    ///< of the text, where x does not reach its end
   double dropout = 0.0;  ///< on the probabilities; 0 unless training
   std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
   std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training

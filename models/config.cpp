@@ -1,11 +1,14 @@
 #include "models/config.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/config_names.h"
 #include "models/positions.h"
 
 namespace headroom::models {
+
+double yarn_attention(double factor, double weight) { return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1; }
 
 LayerConfig first_layer(const TransformerConfig& c) {
   return c.unequal_layers.empty() ? LayerConfig{c.groups, c.ffn_width, c.o_rank} : c.unequal_layers.front();

@@ -77,15 +77,26 @@ struct Init {
   double position_std = 0.02;   ///< learned positions: N(0, position_std²)
 };
 
-/// How RoPE's frequencies f_i = base^(-2i/D) are slowed for texts longer than those of the first training. `linear`:
-/// f/factor. `llama3` (Llama 3.1): with the wavelength λ = 2π/f and L = original_length, f where λ < L/high, f/factor
-/// where λ > L/low, and (1 - s)·f/factor + s·f with s = (L/λ - low)/(high - low) between.
-enum class RopeScalingKind { none, linear, llama3 };
+/// How RoPE's frequencies f_i = base^(-2i/D) are slowed for texts longer than those of the first training, with L =
+/// original_length. `linear`: f/factor. `llama3` (Llama 3.1): with the wavelength λ = 2π/f, f where λ < L/high,
+/// f/factor where λ > L/low, and (1 - s)·f/factor + s·f with s = (L/λ - low)/(high - low) between. `yarn` (Peng et al.,
+/// 2023): that with s linear in i between the pairs that turn `high` and `low` times within L. `longrope` (Ding et al.,
+/// 2024): f divided by short_factors, or in texts beyond L by long_factors. `dynamic`: f in texts of n ≤ L tokens, and
+/// beyond that those of base·(factor·n/L - factor + 1)^(D/(D - 2)).
+enum class RopeScalingKind { none, linear, llama3, yarn, longrope, dynamic };
 struct RopeScaling {
   RopeScalingKind kind = RopeScalingKind::none;
   double factor = 1, low = 1, high = 4;
   int64_t original_length = 8192;
+  double attention_factor = 1;  ///< of turned queries and of turned keys; it is in the scale of their products here
+  bool truncate = true;         ///< yarn: s goes from a whole pair to a whole pair
+  std::vector<double> short_factors{}, long_factors{};  ///< longrope: one for each pair
 };
+
+/// yarn's bounds of turns, and what it multiplies turned queries and keys by, where nothing else is said (Peng et al.,
+/// 2023); `weight`: DeepSeek's, of the logarithm.
+inline constexpr double yarn_slow = 1, yarn_fast = 32;
+double yarn_attention(double factor, double weight = 1);
 
 /// An encoder (causal = false) or decoder stack between an input and a readout.
 struct TransformerConfig {
@@ -108,7 +119,8 @@ struct TransformerConfig {
   Positions positions = Positions::learned;
   double rope_base = 10000.0;
   RopeScaling rope_scaling;
-  double window_rope_base = 0;     ///< > 0: of layers with a window, whose frequencies then are not scaled
+  double window_rope_base = 0;  ///< > 0: of layers with a window, which then have a scaling of their own, too
+  RopeScaling window_rope_scaling;
   bool rope_interleaved = false;   ///< turns the pairs (2i, 2i + 1) of a head, as GGUF's llama rows lie; else halves
   double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
   double alibi_slope_last = 0.05;

@@ -24,7 +24,11 @@ inline constexpr NameTable<InitScheme, 5> init_scheme_names{{{InitScheme::torch_
                                                              {InitScheme::xavier, "xavier"},
                                                              {InitScheme::kaiming, "kaiming"},
                                                              {InitScheme::gpt2, "gpt2"}}};
-inline constexpr NameTable<RopeScalingKind, 3> rope_scaling_names{
-    {{RopeScalingKind::none, "none"}, {RopeScalingKind::linear, "linear"}, {RopeScalingKind::llama3, "llama3"}}};
+inline constexpr NameTable<RopeScalingKind, 6> rope_scaling_names{{{RopeScalingKind::none, "none"},
+                                                                   {RopeScalingKind::linear, "linear"},
+                                                                   {RopeScalingKind::llama3, "llama3"},
+                                                                   {RopeScalingKind::yarn, "yarn"},
+                                                                   {RopeScalingKind::longrope, "longrope"},
+                                                                   {RopeScalingKind::dynamic, "dynamic"}}};
 
 }  // namespace headroom::models

@@ -24,7 +24,7 @@ ModelCache::ModelCache(const TransformerConfig& config, bool rolls, const CacheT
 
 ModelCache ModelCache::copy() const {
   ModelCache out;
-  out.windows_ = windows_;
+  out.windows_ = windows_, out.text_length_ = text_length_;
   for (const std::vector<KeyValueCache>& layer : layers_) {
     std::vector<KeyValueCache>& own = out.layers_.emplace_back();
     for (const KeyValueCache& cache : layer) own.push_back(cache.copy());

@@ -27,6 +27,11 @@ class ModelCache {
   /// Tokens that every layer and group has memory for.
   int64_t capacity() const { return first().capacity(); }
 
+  /// Tokens of the text that is being given in parts: rope frequencies that depend on a text's length are those of all
+  /// of it. What goes on behind them counts as it comes.
+  void expect(int64_t tokens) { text_length_ = tokens; }
+  int64_t text_length() const { return text_length_; }
+
   /// As KeyValueCache's, on every layer and group.
   void reserve(int64_t tokens);
   void make_room(int64_t tokens);
@@ -55,6 +60,7 @@ class ModelCache {
 
   std::vector<std::vector<KeyValueCache>> layers_;
   std::vector<int64_t> windows_;  ///< of each layer; 0: it forgets nothing
+  int64_t text_length_ = 0;
 };
 
 /// The tokens [begin, end) of an x (1, T, …) that holds those of several sequences.

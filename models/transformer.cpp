@@ -51,9 +51,11 @@ Var pool(const Var& h, const Tensor& key_mask) {
 /// Takes a block's dropout keys from the stream "dropout": before the block runs, so that it can run twice.
 BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, size_t index,
                            const ForwardContext& context, int64_t batch, int64_t length) {
-  BlockContext block{
-      .attention = {
-          .key_mask = context.key_mask, .offset = context.offset, .layer = index, .sequences = context.sequences}};
+  BlockContext block{.attention = {.key_mask = context.key_mask,
+                                   .offset = context.offset,
+                                   .length = context.length,
+                                   .layer = index,
+                                   .sequences = context.sequences}};
   block.attention.probabilities = context.probabilities;
   block.attention.rounded_to = context.rounded_cache;
   if (context.observer) block.attention.observer = &context.observer;
@@ -202,7 +204,7 @@ Tensor Transformer::decode(const Tensor& input, ModelCache& state, const Tensor&
   const autograd::NoGrad no_grad;
   const int64_t offset = state.offset();
   try {
-    return run(input, {.key_mask = key_mask, .offset = offset}, &state, last).value();
+    return run(input, {.key_mask = key_mask, .offset = offset, .length = state.text_length()}, &state, last).value();
   } catch (...) {
     state.truncate(offset);
     throw;

@@ -23,6 +23,7 @@ struct ForwardContext {
   engine::Rng* rng = nullptr;                    ///< source of dropout keys; needed when training with dropout > 0
   Tensor key_mask{};                             ///< bool (B, T), true = may be attended; undefined = all
   int64_t offset = 0;                            ///< the first token's position
+  int64_t length = 0;                            ///< of the text, where the input does not reach its end
   std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
   AttentionObserver observer{};                  ///< called for each layer and group of heads
   /// forward() puts here the residual stream after each layer, (B, T, D), and last the final norm's output (without one

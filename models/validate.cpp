@@ -115,16 +115,37 @@ void validate_layers(const TransformerConfig& c) {
     validate_layer(c.unequal_layers[i], fmt::format("unequal_layers[{}].", i), c);
 }
 
+void validate_factors(const std::string& field, const std::vector<double>& factors, const TransformerConfig& c) {
+  for (const double factor : factors) require_positive(field, factor);
+  for_each_layer(c, [&](const LayerConfig& layer, int64_t) {
+    for (const HeadGroup& group : layer.groups)
+      check(!group.rope_frequencies.empty() || std::ssize(factors) == group.qk_dim / 2, field,
+            "holds {}; it must hold one for each pair of numbers of a head, which has {}", factors.size(),
+            group.qk_dim / 2);
+  });
+}
+
+void validate_scaling(const std::string& path, const RopeScaling& s, double base, const TransformerConfig& c) {
+  require_positive(path + ".attention_factor", s.attention_factor);
+  if (s.kind == RopeScalingKind::none) return;
+  require_positive(path + ".factor", s.factor);
+  if (s.kind == RopeScalingKind::linear) return;
+  require_at_least(path + ".original_length", s.original_length, 1);
+  if (s.kind == RopeScalingKind::longrope) {
+    validate_factors(path + ".short_factors", s.short_factors, c);
+    validate_factors(path + ".long_factors", s.long_factors, c);
+  }
+  if (s.kind != RopeScalingKind::llama3 && s.kind != RopeScalingKind::yarn) return;
+  check(s.kind != RopeScalingKind::yarn || base > 1, "rope_base", "is {}; with yarn it must be above 1", base);
+  require_positive(path + ".low", s.low);
+  check(std::isfinite(s.high) && s.high > s.low, path + ".high", "is {}; it must be above low, which is {}", s.high,
+        s.low);
+}
+
 void validate_rope(const TransformerConfig& c) {
   require_positive("rope_base", c.rope_base);
-  const RopeScaling& s = c.rope_scaling;
-  if (s.kind == RopeScalingKind::none) return;
-  require_positive("rope_scaling.factor", s.factor);
-  if (s.kind == RopeScalingKind::linear) return;
-  require_positive("rope_scaling.low", s.low);
-  check(std::isfinite(s.high) && s.high > s.low, "rope_scaling.high", "is {}; it must be above low, which is {}",
-        s.high, s.low);
-  require_at_least("rope_scaling.original_length", s.original_length, 1);
+  validate_scaling("rope_scaling", c.rope_scaling, c.rope_base, c);
+  validate_scaling("window_rope_scaling", c.window_rope_scaling, c.window_rope_base, c);
 }
 
 void validate_window(const TransformerConfig& c) {

@@ -47,7 +47,7 @@ class CompactModel : public ModelFiles {
         full_(std::move(full)),
         store_(std::make_shared<const CompactStore>(folder / "model.safetensors")) {}
   const TensorStore& tensors() const override { return *store_; }
-  FileLayout layout() const override { return {NameScheme::headroom, ""}; }
+  NameScheme scheme() const override { return NameScheme::headroom; }
   const TransformerConfig& full_config() const override { return full_; }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
     return std::make_unique<PretrainedWeights>(store_, NameScheme::headroom, options.keep, options.weights);

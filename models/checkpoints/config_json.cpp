@@ -37,14 +37,16 @@ void layer_fields(V& v, L& l) {
 template <class V, class S>
 void scaling_fields(V& v, S& s) {
   v("kind", s.kind), v("factor", s.factor), v("low", s.low), v("high", s.high);
-  v("original_length", s.original_length);
+  v("original_length", s.original_length), v("attention_factor", s.attention_factor), v("truncate", s.truncate);
+  v("short_factors", s.short_factors), v("long_factors", s.long_factors);
 }
 
 template <class V, class C>
 void config_fields(V& v, C& c) {
   v("layers", c.layers), v("width", c.width), v("groups", c.groups), v("unequal_layers", c.unequal_layers);
   v("max_length", c.max_length), v("window", c.window), v("full_layers", c.full_layers), v("vocab", c.vocab);
-  v("embedding_scale", c.embedding_scale), v("window_rope_base", c.window_rope_base), v("input_dim", c.input_dim);
+  v("embedding_scale", c.embedding_scale), v("window_rope_base", c.window_rope_base);
+  v("window_rope_scaling", c.window_rope_scaling), v("input_dim", c.input_dim);
   v("output_dim", c.output_dim), v("readout_width", c.readout_width), v("tied", c.tied), v("pooling", c.pooling);
   v("causal", c.causal), v("positions", c.positions), v("rope_base", c.rope_base), v("rope_scaling", c.rope_scaling);
   v("rope_interleaved", c.rope_interleaved), v("alibi_slope_first", c.alibi_slope_first);

@@ -13,8 +13,9 @@ namespace {
 
 /// Keys that change nothing: sizes that the tensors have as well, and what only other kinds of rope scaling use.
 const std::set<std::string_view>& harmless() {
-  static const std::set<std::string_view> keys{"rope.scaling.finetuned", "rope.scaling.original_context_length",
-                                               "tensor_data_layout", "vocab_size"};
+  static const std::set<std::string_view> keys{"rope.scaling.factor", "rope.scaling.finetuned",
+                                               "rope.scaling.original_context_length", "tensor_data_layout",
+                                               "vocab_size"};
   return keys;
 }
 
@@ -23,6 +24,10 @@ const std::map<std::string_view, double>& harmless_at() {
   static const std::map<std::string_view, double> keys{{"attention.causal", 1},
                                                        {"attention.clamp_kqv", 0},
                                                        {"attention.max_alibi_bias", 0},
+                                                       {"attention.output_scale", 1},
+                                                       {"attention.scale", 0},
+                                                       {"attention.temperature_length", 0},
+                                                       {"attention.temperature_scale", 0},
                                                        {"attn_logit_softcapping", 0},
                                                        {"embedding_scale", 1},
                                                        {"expert_count", 0},
@@ -32,9 +37,8 @@ const std::map<std::string_view, double>& harmless_at() {
                                                        {"nextn_predict_layers", 0},
                                                        {"pooling_type", 0},
                                                        {"residual_scale", 1},
+                                                       {"rope.dimension_sections", 0},
                                                        {"rope.scale_linear", 1},
-                                                       {"rope.scaling.attn_factor", 1},
-                                                       {"rope.scaling.factor", 1},
                                                        {"use_parallel_residual", 0}};
   return keys;
 }
@@ -49,23 +53,19 @@ std::optional<double> number_of(const GgufValue& value) {
 
 }  // namespace
 
-std::vector<std::string> doubtful_gguf_keys(const GgufMetadata& metadata, const std::string& prefix,
-                                            const std::set<std::string>& read) {
-  constexpr size_t most = 5;  // are named
-  std::vector<std::string> reasons;
-  size_t unnamed = 0;
+UnreadKeys judged_gguf_keys(const GgufMetadata& metadata, const std::string& prefix,
+                            const std::set<std::string>& read) {
+  UnreadKeys keys;
   for (const auto& [key, value] : metadata.all()) {
     if (!key.starts_with(prefix) || read.contains(key)) continue;
     const std::string_view name = std::string_view(key).substr(prefix.size());
     const auto at = harmless_at().find(name);
     const bool is_known = at != harmless_at().end();
     if (harmless().contains(name) || (is_known && number_of(value) == at->second)) continue;
-    if (reasons.size() == most) ++unnamed;
-    else if (is_known) reasons.push_back(fmt::format("{}: only {} is computed", key, at->second));
-    else reasons.push_back(fmt::format("{}: not known here, and may change what is computed", quoted_name(key)));
+    if (is_known) keys.refused.push_back(fmt::format("{}: only {} is computed", key, at->second));
+    else keys.ignored.push_back(key);
   }
-  if (unnamed > 0) reasons.push_back(fmt::format("{} more such keys", unnamed));
-  return reasons;
+  return keys;
 }
 
 }  // namespace headroom::models

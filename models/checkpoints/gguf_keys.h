@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "models/gguf/metadata.h"
+#include "models/hugging_face/known_keys.h"
 
 namespace headroom::models {
 
-/// What keeps a model from being run among the keys of its architecture, which begin with `prefix`, that nothing reads:
-/// each must be known to change nothing that the model computes, whatever its value or at the value that it has. In
-/// words that name the key; none where all are harmless.
-std::vector<std::string> doubtful_gguf_keys(const GgufMetadata& metadata, const std::string& prefix,
-                                            const std::set<std::string>& read);
+/// Judges the keys of an architecture, which begin with `prefix`, that nothing reads: those that are known to change
+/// what is computed are refused, unless they have the value at which they do not. Others that are not known to change
+/// nothing are ignored, as llama.cpp does.
+UnreadKeys judged_gguf_keys(const GgufMetadata& metadata, const std::string& prefix, const std::set<std::string>& read);
 
 }  // namespace headroom::models

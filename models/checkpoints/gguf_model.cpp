@@ -52,8 +52,8 @@ class ArchitectureKeys {
     return list;
   }
   std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
-  /// What keeps the model from being run among the keys that nothing asked for.
-  std::vector<std::string> doubtful() const { return doubtful_gguf_keys(metadata_, architecture_ + ".", asked_); }
+  /// What the keys mean that nothing asked for.
+  UnreadKeys unread() const { return judged_gguf_keys(metadata_, architecture_ + ".", asked_); }
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     metadata_.complain(key(name), message);
   }
@@ -122,11 +122,8 @@ void spread_layers(const ArchitectureKeys& in, ModelDescription& model) {
   c.groups.clear();
 }
 
-/// Frequencies after a file's own divisors (Llama 3.1 and later).
-void read_rope_divisors(const GgufFile& file, TransformerConfig& c) {
-  const char* name = "rope_freqs.weight";
-  if (!file.contains(name)) return;
-  HeadGroup& group = c.groups[0];
+/// A tensor of divisors of frequencies.
+std::vector<double> read_divisors(const GgufFile& file, const char* name, const HeadGroup& group) {
   const StoredTensor stored = file.read(name);
   const auto* divisors = std::get_if<engine::Tensor>(&stored);
   require(
@@ -134,16 +131,40 @@ void read_rope_divisors(const GgufFile& file, TransformerConfig& c) {
       "{}: tensor '{}' is {} {}, expected f32 ({}): one divisor for each pair of numbers of a head, and the {} heads "
       "have a head_dim of {}",
       file.path().string(), name, file.type(name), file.shape(name).str(), group.qk_dim / 2, group.heads, group.qk_dim);
-  group.rope_frequencies = rope_frequencies(c, group, 0);
-  const std::vector<double> values = divisors->to_vector<double>();
-  for (size_t i = 0; i < values.size(); ++i) {
+  std::vector<double> values = divisors->to_vector<double>();
+  for (size_t i = 0; i < values.size(); ++i)
     require(values[i] > 0, "{}: tensor '{}': element {} is {}, expected above 0", file.path().string(), name, i,
             values[i]);
-    group.rope_frequencies[i] /= values[i];
+  return values;
+}
+
+/// Reads the scaling as llama.cpp does: yarn with its own bounds of turns, times what it multiplies turned rows by.
+void read_rope_scaling(const GgufFile& file, const ArchitectureKeys& in, const Family& family,
+                       ModelDescription& model) {
+  TransformerConfig& c = model.config;
+  RopeScaling& s = c.rope_scaling;
+  // A factor without a kind is linear.
+  const std::string kind = in.text("rope.scaling.type", in.has("rope.scaling.factor") ? "linear" : "none");
+  s.attention_factor = in.positive("rope.scaling.attn_factor", 1);
+  if (kind == "linear") {
+    s.kind = RopeScalingKind::linear, s.factor = in.positive("rope.scaling.factor");
+  } else if (kind == "yarn" && family.stack != Stack::gemma) {
+    s.kind = RopeScalingKind::yarn, s.factor = in.positive("rope.scaling.factor");
+    s.low = yarn_slow, s.high = yarn_fast;
+    s.original_length = in.count("rope.scaling.original_context_length", c.max_length);
+    s.attention_factor *= yarn_attention(s.factor);
+  } else if (kind == "longrope" && family.gguf == "llama") {
+    s.kind = RopeScalingKind::longrope;
+    s.original_length = in.count("rope.scaling.original_context_length", c.max_length);
+    s.factor = std::max(1.0, static_cast<double>(c.max_length) / static_cast<double>(s.original_length));
+    s.short_factors = read_divisors(file, "rope_factors_short.weight", c.groups[0]);
+    s.long_factors = read_divisors(file, "rope_factors_long.weight", c.groups[0]);
+  } else if (kind != "none") {
+    model.not_run.push_back(fmt::format("{}: {} is not computed", in.key("rope.scaling.type"), quoted_name(kind)));
   }
 }
 
-void read_rope(const GgufFile& file, const ArchitectureKeys& in, ModelDescription& model) {
+void read_rope(const GgufFile& file, const ArchitectureKeys& in, const Family& family, ModelDescription& model) {
   TransformerConfig& c = model.config;
   c.positions = Positions::rope;
   c.rope_base = in.positive("rope.freq_base", 10000);
@@ -151,13 +172,14 @@ void read_rope(const GgufFile& file, const ArchitectureKeys& in, ModelDescriptio
   if (turned != c.groups[0].qk_dim)
     model.not_run.push_back(fmt::format("{}: {} of a head's {} dimensions turn, here all do",
                                         in.key("rope.dimension_count"), turned, c.groups[0].qk_dim));
-  // A factor without a kind is linear, as llama.cpp reads it.
-  const std::string kind = in.text("rope.scaling.type", in.has("rope.scaling.factor") ? "linear" : "none");
-  if (kind == "linear")
-    c.rope_scaling = {.kind = RopeScalingKind::linear, .factor = in.positive("rope.scaling.factor")};
-  else if (kind != "none")
-    model.not_run.push_back(fmt::format("{}: {} is not computed", in.key("rope.scaling.type"), quoted_name(kind)));
-  read_rope_divisors(file, c);
+  read_rope_scaling(file, in, family, model);
+  const char* own = "rope_freqs.weight";  // Llama 3.1's and later
+  if (!file.contains(own)) return;
+  HeadGroup& group = c.groups[0];
+  const std::vector<double> divisors = read_divisors(file, own, group);
+  std::vector<double> frequencies = rope_frequencies(c, group, 0);
+  for (size_t i = 0; i < divisors.size(); ++i) frequencies[i] /= divisors[i];
+  group.rope_frequencies = frequencies;
 }
 
 void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& family, ModelDescription& model) {
@@ -171,7 +193,7 @@ void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& 
   c.o_bias = has_bias("attn_output");
   c.ffn_bias = has_bias("ffn_up");
   c.qk_norm = in.has_in_layers(c.layers, "attn_q_norm.weight");
-  read_rope(file, in, model);
+  read_rope(file, in, family, model);
   c.rope_interleaved = family.interleaved_in_gguf;
   if (in.has("attention.sliding_window")) c.window = in.count("attention.sliding_window");
 }
@@ -198,23 +220,29 @@ void read_gpt2(const ArchitectureKeys& in, ModelDescription& model) {
   c.activation = Activation::gelu_tanh;
 }
 
-/// The id of a special token, if the file names one. Throws Error where the model has no such token.
-std::optional<int64_t> special_id(const GgufMetadata& metadata, const char* key, int64_t vocab) {
+/// The id of a special token, if the file names one, and `otherwise` with a warning where the model has no such token.
+std::optional<int64_t> special_id(const GgufMetadata& metadata, const char* key, std::optional<int64_t> otherwise,
+                                  ModelDescription& model) {
   const std::optional<int64_t> id = metadata.integer(key);
-  if (id && (*id < 0 || *id >= vocab))
-    metadata.complain(key, fmt::format("{} is no token of the vocabulary of {}", *id, vocab));
-  return id;
+  const int64_t vocab = model.config.vocab;
+  if (!id || (*id >= 0 && *id < vocab)) return id;
+  if (otherwise >= vocab) otherwise.reset();
+  model.warnings.push_back(fmt::format("{}: {} is no token of the vocabulary of {}: {} is taken, as llama.cpp does",
+                                       key, *id, vocab, otherwise ? fmt::format("{}", *otherwise) : "none"));
+  return otherwise;
 }
 
 void read_specials(const GgufMetadata& metadata, ModelDescription& model) {
-  const int64_t vocab = model.config.vocab;
-  model.bos = special_id(metadata, "tokenizer.ggml.bos_token_id", vocab);
-  for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
-    if (const auto id = special_id(metadata, key, vocab)) model.eos.push_back(*id);
+  const bool has_pieces = metadata.text("tokenizer.ggml.model", "") == gguf_sentencepiece;
+  const auto add_eos = [&](const char* key, std::optional<int64_t> otherwise) {
+    if (const auto id = special_id(metadata, key, otherwise, model)) model.eos.push_back(*id);
+  };
+  // What llama.cpp takes in place of an id beyond the vocabulary.
+  model.bos = special_id(metadata, "tokenizer.ggml.bos_token_id", has_pieces ? 1 : 11, model);
+  add_eos("tokenizer.ggml.eos_token_id", has_pieces ? 2 : 11);
+  add_eos("tokenizer.ggml.eot_token_id", std::nullopt);
   // Without the key: SentencePiece's models take it, as the converter writes the key for all others.
-  model.add_bos =
-      metadata.flag("tokenizer.ggml.add_bos_token",
-                    metadata.text("tokenizer.ggml.model", "") == gguf_sentencepiece && model.bos.has_value());
+  model.add_bos = metadata.flag("tokenizer.ggml.add_bos_token", has_pieces && model.bos.has_value());
   model.chat_template = metadata.text("tokenizer.chat_template", "");
 }
 
@@ -223,10 +251,10 @@ class GgufModel : public ModelFiles {
   explicit GgufModel(std::shared_ptr<const GgufFile> file)
       : ModelFiles(file->path(), describe_gguf(*file)), file_(std::move(file)) {}
   const TensorStore& tensors() const override { return *file_; }
-  FileLayout layout() const override { return {NameScheme::gguf, ""}; }
+  NameScheme scheme() const override { return NameScheme::gguf; }
   const GgufMetadata* metadata() const override { return &file_->metadata(); }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
-    return std::make_unique<PretrainedWeights>(file_, NameScheme::gguf, options.keep, options.weights, "",
+    return std::make_unique<PretrainedWeights>(file_, NameScheme::gguf, options.keep, options.weights,
                                                family_named(description().family).is_fused());
   }
   bool has_tokenizer() const override { return file_->metadata().contains("tokenizer.ggml.model"); }
@@ -264,7 +292,12 @@ ModelDescription describe_gguf(const GgufFile& file) {
   else read_llama(file, in, *family, model);
   if (family->stack == Stack::gemma) read_gemma(in, c);
   if (is_uneven) spread_layers(in, model);
-  for (std::string& reason : in.doubtful()) model.not_run.push_back(std::move(reason));
+  const UnreadKeys keys = in.unread();
+  model.not_run.insert(model.not_run.end(), keys.refused.begin(), keys.refused.end());
+  if (!keys.ignored.empty()) model.warnings.push_back(ignored_text(source, keys, "llama.cpp"));
+  if (file.trailing_bytes() > 0)
+    model.warnings.push_back(
+        fmt::format("{}: the last {} bytes belong to no tensor, and are not read", source, file.trailing_bytes()));
   read_specials(file.metadata(), model);
   try {
     validate(c);

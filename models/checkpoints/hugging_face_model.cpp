@@ -1,9 +1,11 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "engine/error.h"
 #include "models/checkpoints/folder_specials.h"
+#include "models/checkpoints/folder_tensors.h"
 #include "models/checkpoints/model_files.h"
-#include "models/checkpoints/safetensors_folder.h"
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
@@ -69,6 +71,22 @@ std::string chat_template_of(const fs::path& folder, const Json& tokenizer_confi
   return fs::exists(file, unreadable) ? read_file(file, {"chat template", uint64_t{1} << 24}) : "";
 }
 
+/// Says which added tokens have no embedding: such as a [PAD] that a tokenizer got later.
+void note_unembedded(const fs::path& folder, ModelDescription& model) {
+  const fs::path path = folder / "tokenizer.json";
+  const Json added = read_optional_object(path).value("added_tokens", Json());
+  std::string names;
+  for (const Json& token : added.is_array() ? added : Json::array()) {
+    const bool is_token = token.is_object() && token.contains("id") && token["id"].is_number_integer() &&
+                          token.contains("content") && token["content"].is_string();
+    if (is_token && token["id"] >= model.config.vocab && names.size() < 200)
+      names += (names.empty() ? "" : ", ") + quoted_name(token["content"].get<std::string>());
+  }
+  if (!names.empty())
+    model.warnings.push_back(
+        fmt::format("{}: {}: the model has no embedding for it; a text with it is an error", path.string(), names));
+}
+
 ModelDescription describe_folder(const fs::path& folder) {
   const fs::path path = folder / "config.json";
   const Json config = read_json(path);
@@ -79,23 +97,23 @@ ModelDescription describe_folder(const fs::path& folder) {
   model.config = std::move(read.config);
   model.context = model.config.max_length;
   model.not_run = std::move(read.not_run);
+  model.warnings = std::move(read.warnings);
   read_folder_specials(folder, config, model);
+  note_unembedded(folder, model);
   return model;
 }
 
 class HuggingFaceFolder : public ModelFiles {
  public:
-  explicit HuggingFaceFolder(const fs::path& folder)
-      : ModelFiles(folder, describe_folder(folder)), store_(std::make_shared<const SafetensorsFolder>(folder)) {}
+  HuggingFaceFolder(const fs::path& folder, ModelDescription description,
+                    std::shared_ptr<const SafetensorsFolder> store)
+      : ModelFiles(folder, std::move(description)), store_(std::move(store)) {}
   const TensorStore& tensors() const override { return *store_; }
-  FileLayout layout() const override {
-    if (description().config.pooling == Pooling::last) return {NameScheme::hugging_face_classifier, ""};
-    return {family().tensors, store_->contains("transformer.wte.weight") ? "transformer." : ""};
+  NameScheme scheme() const override {
+    return description().config.pooling == Pooling::last ? NameScheme::hugging_face_classifier : family().tensors;
   }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
-    const FileLayout files = layout();
-    return std::make_unique<PretrainedWeights>(store_, files.scheme, options.keep, options.weights, files.prefix,
-                                               family().is_fused());
+    return std::make_unique<PretrainedWeights>(store_, scheme(), options.keep, options.weights, family().is_fused());
   }
   bool has_tokenizer() const override { return folder_has_tokenizer(path()); }
   Vocabulary vocabulary() const override { return load_vocabulary(path()); }
@@ -112,19 +130,29 @@ void read_folder_specials(const fs::path& folder, const Json& config, ModelDescr
   const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
   const Json tokenizer = read_optional_object(folder / "tokenizer_config.json");
   std::vector<int64_t> bos;
+  const size_t warnings = model.warnings.size();
   append_ids(config, "bos_token_id", path, model, bos);
-  const bool is_wrong = !model.warnings.empty();
+  const bool is_wrong = model.warnings.size() > warnings;
   if (!bos.empty()) model.bos = bos[0];
   append_ids(read_optional_object(generation), "eos_token_id", generation, model, model.eos);
   append_ids(config, "eos_token_id", path, model, model.eos);
   const bool is_needed = (model.bos || is_wrong) && adds_bos(folder, tokenizer);
-  if (is_needed && is_wrong) fail("{}, and the tokenizer puts it before every text", model.warnings[0]);
+  if (is_needed && is_wrong) fail("{}, and the tokenizer puts it before every text", model.warnings[warnings]);
   model.add_bos = is_needed;
   model.chat_template = chat_template_of(folder, tokenizer);
 }
 
 std::unique_ptr<ModelFiles> open_hugging_face(const fs::path& folder) {
-  return std::make_unique<HuggingFaceFolder>(folder);
+  ModelDescription model = describe_folder(folder);
+  std::shared_ptr<const SafetensorsFolder> store;
+  try {
+    store = folder_tensors(folder, model);
+  } catch (const Error&) {
+    // Tensors of a type that is not read are what config.json says of them.
+    require(model.not_run.empty(), "{}: is not run here: {}", folder.string(), fmt::join(model.not_run, "; "));
+    throw;
+  }
+  return std::make_unique<HuggingFaceFolder>(folder, std::move(model), std::move(store));
 }
 
 }  // namespace headroom::models

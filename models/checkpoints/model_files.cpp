@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "engine/error.h"
 #include "models/checkpoints/compact_model.h"
+#include "models/files/json.h"
 
 namespace headroom::models {
 namespace {
@@ -40,6 +42,42 @@ void require_not_weights_alone(const fs::path& file) {
            : "name a folder that has it beside config.json and the tokenizer's files");
 }
 
+/// The tokenizer of a model that has fewer embeddings than it has ids: those beyond are an error in a text.
+class EmbeddedTokenizer : public Tokenizer {
+ public:
+  EmbeddedTokenizer(std::unique_ptr<Tokenizer> all, int64_t rows) : all_(std::move(all)), rows_(rows) {}
+  std::vector<int32_t> encode(std::string_view text, Specials specials) const override {
+    std::vector<int32_t> ids = all_->encode(text, specials);
+    for (const int32_t id : ids)
+      require(id < rows_, "{}: the text has {}, token {}, and the model has embeddings for {} tokens only",
+              all_->files().front().string(), quoted_name(all_->token_bytes(id)), id, rows_);
+    return ids;
+  }
+  const std::string& token_bytes(int64_t id) const override { return all_->token_bytes(id); }
+  int64_t vocab_size() const override { return rows_; }
+  const std::string& name() const override { return all_->name(); }
+  std::vector<std::filesystem::path> files() const override { return all_->files(); }
+  std::string describe() const override {
+    return fmt::format("{}, of which the model has {}", all_->describe(), rows_);
+  }
+  std::string decode(const std::vector<int32_t>& ids) const override { return all_->decode(ids); }
+
+ private:
+  std::unique_ptr<Tokenizer> all_;
+  int64_t rows_;
+};
+
+/// Whether all ids from `rows` on are tokens that were added to a vocabulary.
+bool are_added_beyond(const Vocabulary& vocabulary, int64_t rows) {
+  const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
+  if (!bpe) return false;
+  std::set<int64_t> added;
+  for (const AddedToken& token : bpe->added) added.insert(token.id);
+  for (int64_t id = rows; id < std::ssize(bpe->tokens); ++id)
+    if (!bpe->tokens[static_cast<size_t>(id)].empty() && !added.contains(id)) return false;
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<ModelFiles> ModelFiles::open(const std::filesystem::path& path) {
@@ -55,9 +93,13 @@ std::unique_ptr<ModelFiles> ModelFiles::open(const std::filesystem::path& path) 
 }
 
 std::unique_ptr<Tokenizer> ModelFiles::tokenizer() const {
-  std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(vocabulary());
-  const int64_t rows = description_.config.vocab, ids = tokenizer->vocab_size();
+  const int64_t rows = description_.config.vocab;
+  Vocabulary parts = vocabulary();
+  const bool may_end = are_added_beyond(parts, rows);
+  std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(std::move(parts));
+  const int64_t ids = tokenizer->vocab_size();
   const std::string file = tokenizer->files().front().string();
+  if (ids > rows && may_end) return std::make_unique<EmbeddedTokenizer>(std::move(tokenizer), rows);
   require(ids <= rows, "{}: the tokenizer has {} ids, the model of {} has embeddings for {}: it is another model's",
           file, ids, path_.string(), rows);
   require(ids >= rows - rows / 8, "{}: the tokenizer has {} ids, the model of {} has {} embeddings: it is another's",

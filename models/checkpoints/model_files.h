@@ -16,17 +16,11 @@ struct LoadOptions {
   WeightOptions weights{.dtype = engine::DType::f32, .is_trained = none_trained};
 };
 
-/// How the tensors of a model's files are called.
-struct FileLayout {
-  NameScheme scheme = NameScheme::gguf;
-  std::string prefix;  ///< before every name ("transformer.")
-};
-
 class GgufMetadata;
 
 /// A trained model on disk: a GGUF file, a folder as Hugging Face has them (config.json, safetensors, tokenizer), or a
-/// compact folder (models/checkpoints/compact_model.h). Opening it reads headers and checks them; weights are read when a Transformer is
-/// made.
+/// compact folder (models/checkpoints/compact_model.h). Opening it reads headers and checks them; weights are read when
+/// a Transformer is made.
 class ModelFiles {
  public:
   /// Throws Error naming file and field where they are wrong, or contradict each other.
@@ -39,7 +33,8 @@ class ModelFiles {
   const ModelDescription& description() const { return description_; }
   /// The tensors by the files' own names.
   virtual const TensorStore& tensors() const = 0;
-  virtual FileLayout layout() const = 0;
+  /// How its tensors are called.
+  virtual NameScheme scheme() const = 0;
   /// The keys and values of a GGUF file; null for a folder.
   virtual const GgufMetadata* metadata() const { return nullptr; }
   /// The shapes that the model has in files of other software: those of the model it was made of where it is compact.
@@ -51,7 +46,8 @@ class ModelFiles {
   /// What the files' tokenizer is made of. Throws Error when there is none, or it is of a kind that we lack.
   virtual Vocabulary vocabulary() const = 0;
   /// The files' tokenizer. Throws Error as vocabulary() does, and naming both where it is another model's: it has ids
-  /// beyond the model's vocabulary, or none for more than an eighth of it (a few are padding).
+  /// beyond the model's vocabulary which are not of added tokens, or none for more than an eighth of it (a few are
+  /// padding). An added token without an embedding is an error in a text.
   std::unique_ptr<Tokenizer> tokenizer() const;
 
   /// The model with its weights. Throws Error naming what of it we would compute otherwise (`not_run`), and what is

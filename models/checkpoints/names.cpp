@@ -133,7 +133,7 @@ bool has_turned_rows(NameScheme scheme, const std::string& name) {
 
 bool is_buffer(NameScheme scheme, const std::string& name) {
   if (scheme == NameScheme::headroom) return false;
-  if (scheme == NameScheme::gguf) return name == "rope_freqs.weight";
+  if (scheme == NameScheme::gguf) return name == "rope_freqs.weight" || name.starts_with("rope_factors_");
   if (scheme == NameScheme::hugging_face_gpt2)
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
   return name.ends_with(".rotary_emb.inv_freq");

@@ -43,7 +43,8 @@ SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : folder_(folder) {
   }
   require(fs::exists(whole, unreadable), "{}: holds neither model.safetensors nor model.safetensors.index.json",
           folder.string());
-  add(std::make_shared<const SafetensorsFile>(whole));
+  const auto file = std::make_shared<const SafetensorsFile>(whole);
+  for (const std::string& name : file->names()) tensors_[name] = {file, name};
 }
 
 void SafetensorsFolder::read_index(const fs::path& index) {
@@ -51,38 +52,54 @@ void SafetensorsFolder::read_index(const fs::path& index) {
   std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
   for (const auto& [tensor, shard] : shards) {
     std::shared_ptr<const SafetensorsFile>& file = files[shard];
-    if (!file) add(file = std::make_shared<const SafetensorsFile>(folder_ / shard));
+    if (!file) file = std::make_shared<const SafetensorsFile>(folder_ / shard);
     require(file->contains(tensor), "{}: weight_map: {} has no tensor {}", index.string(), quoted_name(shard),
             quoted_name(tensor));
+    tensors_[tensor] = {file, tensor};
   }
-  for (const auto& [tensor, file] : file_of_)
-    require(shards.contains(tensor), "{}: weight_map: lacks tensor {} of {}", index.string(), quoted_name(tensor),
-            file->path().filename().string());
+  size_t elsewhere = 0;
+  for (const auto& [shard, file] : files)
+    for (const std::string& tensor : file->names()) {
+      const auto found = shards.find(tensor);
+      require(found != shards.end(), "{}: weight_map: lacks tensor {} of {}", index.string(), quoted_name(tensor),
+              shard);
+      elsewhere += found->second == shard ? 0 : 1;
+    }
+  if (elsewhere > 0)
+    notes_.push_back(fmt::format("{}: {} tensors lie in more than one file; those that the index names are read",
+                                 index.string(), elsewhere));
+  const char* whole = "model.safetensors";
+  std::error_code unreadable;
+  if (!files.contains(whole) && fs::exists(folder_ / whole, unreadable))
+    notes_.push_back(fmt::format("{}: not read: model.safetensors.index.json beside it names other files",
+                                 (folder_ / whole).string()));
 }
 
-void SafetensorsFolder::add(std::shared_ptr<const SafetensorsFile> file) {
-  for (const std::string& name : file->names()) {
-    const auto [place, is_new] = file_of_.emplace(name, file);
-    require(is_new, "{}: tensor {} is in {} as well", file->path().string(), quoted_name(name),
-            place->second->path().filename().string());
+void SafetensorsFolder::rename(const std::function<std::string(const std::string&)>& f) {
+  std::map<std::string, Place> renamed;
+  for (const auto& [name, place] : tensors_) {
+    const auto [other, is_new] = renamed.emplace(f(name), place);
+    require(is_new, "{}: tensors {} and {} are both {} of the model", place.file->path().string(),
+            quoted_name(other->second.name), quoted_name(place.name), quoted_name(other->first));
   }
+  tensors_ = std::move(renamed);
 }
 
-const SafetensorsFile& SafetensorsFolder::file(const std::string& name) const {
-  const auto found = file_of_.find(name);
-  require(found != file_of_.end(), "{}: has no tensor {}", folder_.string(), quoted_name(name));
-  return *found->second;
+const SafetensorsFolder::Place& SafetensorsFolder::at(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  require(found != tensors_.end(), "{}: has no tensor {}", folder_.string(), quoted_name(name));
+  return found->second;
 }
 
 std::vector<std::string> SafetensorsFolder::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, file] : file_of_) names.push_back(name);
+  for (const auto& [name, place] : tensors_) names.push_back(name);
   return names;
 }
 
 std::string SafetensorsFolder::place(const std::string& name) const {
-  const auto found = file_of_.find(name);
-  return found == file_of_.end() ? folder_.string() : found->second->path().string();
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? folder_.string() : found->second.file->path().string();
 }
 
 }  // namespace headroom::models

@@ -36,20 +36,15 @@ QuantizedMatrix as_blocks(const Tensor& matrix) {
 }  // namespace
 
 PretrainedWeights::PretrainedWeights(std::shared_ptr<const TensorStore> store, NameScheme scheme, Keep keep,
-                                     WeightOptions options, std::string prefix, bool fused_qkv)
-    : store_(std::move(store)),
-      scheme_(scheme),
-      keep_(keep),
-      options_(std::move(options)),
-      prefix_(std::move(prefix)),
-      fused_qkv_(fused_qkv) {
+                                     WeightOptions options, bool fused_qkv)
+    : store_(std::move(store)), scheme_(scheme), keep_(keep), options_(std::move(options)), fused_qkv_(fused_qkv) {
   require(options_.dtype == DType::f32 || options_.dtype == DType::f64, "weights: computing in {} is not supported",
           engine::name_of(options_.dtype));
   for (const std::string& name : store_->names()) unused_.insert(name);
 }
 
 StoredTensor PretrainedWeights::found(const std::string& name, const WeightPlace& place, const Shape& shape) {
-  const std::string theirs = prefix_ + place.name;
+  const std::string& theirs = place.name;
   require(store_->contains(theirs), "{}: has no tensor {}, which is {} of the model", store_->place(theirs),
           quoted_name(theirs), name);
   unused_.erase(theirs);
@@ -108,8 +103,8 @@ Var PretrainedWeights::tensor(const std::string& name, const Shape& shape, const
 
 void PretrainedWeights::finish() const {
   for (const std::string& name : unused_)
-    require((name.starts_with(prefix_) && is_buffer(scheme_, name)), "{}: tensor {} is no weight of this model",
-            store_->place(name), quoted_name(name));
+    require(is_buffer(scheme_, name), "{}: tensor {} is no weight of this model", store_->place(name),
+            quoted_name(name));
 }
 
 }  // namespace headroom::models

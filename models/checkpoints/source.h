@@ -21,10 +21,9 @@ enum class Keep {
 /// trained; all else in the options' dtype. They lie on the context's device. Errors name file and tensor.
 class PretrainedWeights : public WeightSource {
  public:
-  /// `prefix` stands before every name in the files ("transformer."). `fused_qkv`: queries, keys and values are one
-  /// matrix there.
+  /// `fused_qkv`: queries, keys and values are one matrix in the files.
   PretrainedWeights(std::shared_ptr<const TensorStore> store, NameScheme scheme, Keep keep, WeightOptions options,
-                    std::string prefix = "", bool fused_qkv = false);
+                    bool fused_qkv = false);
   Weight matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) override;
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
   engine::DType dtype() const override { return options_.dtype; }
@@ -35,13 +34,12 @@ class PretrainedWeights : public WeightSource {
   /// What the files hold for our `name`, of that shape: its part of a fused tensor, still transposed.
   StoredTensor found(const std::string& name, const WeightPlace& place, const Shape& shape);
   /// What was found was copied: its pages of the mapped file need not stay in memory beside the copy.
-  void release(const WeightPlace& place) const { store_->release(prefix_ + place.name); }
+  void release(const WeightPlace& place) const { store_->release(place.name); }
 
   std::shared_ptr<const TensorStore> store_;
   NameScheme scheme_;
   Keep keep_;
   WeightOptions options_;
-  std::string prefix_;
   bool fused_qkv_;
   std::set<std::string> unused_;
 };

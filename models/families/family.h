@@ -1,7 +1,6 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace headroom::models {
@@ -53,11 +52,9 @@ struct Family {
   bool ffn_bias = false;  ///< mlp_bias says whether the feed-forward network has biases
   bool qk_norm = false;   ///< every head's queries and keys are normalised
   WindowRule window = WindowRule::none;
-  std::string_view with_window = name;  ///< the family whose config.json can say that such a model has a window
-  bool interleaved_in_gguf = false;     ///< rows of queries and keys lie in rotary pairs there (2i, 2i + 1)
-  /// Keys of config.json that change nothing that is computed: whatever they say, and at one value alone.
-  std::vector<std::string_view> harmless{};
-  std::vector<std::pair<std::string_view, bool>> harmless_at{};
+  std::string_view with_window = name;       ///< the family whose config.json can say that such a model has a window
+  bool interleaved_in_gguf = false;          ///< rows of queries and keys lie in rotary pairs there (2i, 2i + 1)
+  std::vector<std::string_view> harmless{};  ///< keys of config.json that change nothing that is computed
 
   /// Whether queries, keys and values are one matrix in the files of other software.
   bool is_fused() const { return tensors == NameScheme::hugging_face_gpt2; }

@@ -24,6 +24,7 @@ TextLimits text_limits(const Transformer& model, const Tokenizer& tokenizer, con
 Tensor logits_behind(const Transformer& model, const std::vector<int32_t>& tokens, int64_t begin, ModelCache& state) {
   constexpr int64_t at_once = 512;
   Tensor logits;
+  state.expect(static_cast<int64_t>(tokens.size()));
   for (const auto end = static_cast<int64_t>(tokens.size()); begin < end;) {
     const int64_t next = std::min(end, begin + at_once);
     const std::vector<int64_t> ids(tokens.begin() + begin, tokens.begin() + next);

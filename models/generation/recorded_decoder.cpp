@@ -1,5 +1,7 @@
 #include "models/generation/recorded_decoder.h"
 
+#include <limits>
+
 #include "engine/error.h"
 #include "engine/transfer.h"
 
@@ -21,7 +23,10 @@ bool is_alike(const TokenDraw& a, const TokenDraw& b) {
 RecordedDecoder::RecordedDecoder(const Transformer& model, std::function<void(const std::string&)> note)
     : model_(model), note_(std::move(note)) {}
 
-bool RecordedDecoder::is_possible() const { return !has_failed_ && engine::Recording::is_possible(model_.device()); }
+bool RecordedDecoder::is_possible() const {
+  return !has_failed_ && engine::Recording::is_possible(model_.device()) &&
+         rope_limit(model_.config()) == std::numeric_limits<int64_t>::max();
+}
 
 void RecordedDecoder::decode(ModelCache& state, const TokenDraw& draw) {
   engine::RngKey key = draw.key;

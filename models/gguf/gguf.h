@@ -27,12 +27,13 @@ struct GgufHeader {
   explicit GgufHeader(std::string source) : metadata(std::move(source)) {}
   GgufMetadata metadata;
   std::vector<GgufEntry> entries;  ///< in the order of their bytes
+  uint64_t trailing = 0;           ///< bytes behind the last tensor's, which belong to none
 };
 
 /// Checks and reads the header of a GGUF file of version 2 or 3. Every count and length is checked against the bytes
-/// that are left before anything is allocated; tensors are aligned, do not overlap, leave no bytes unused but padding
-/// and end within the file. `source` stands for the file. Throws Error naming it, and the key or tensor at fault.
-/// Source: the GGUF format, https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+/// that are left before anything is allocated; tensors are aligned, do not overlap, leave no bytes unused before
+/// the last one's end but padding, and end within the file. `source` stands for the file. Throws Error naming it, and
+/// the key or tensor at fault. Source: the GGUF format, https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 GgufHeader parse_gguf(std::string_view file, const std::string& source);
 
 /// A GGUF file open for reading: its header is checked whole, tensors are read when they are asked for.
@@ -44,6 +45,7 @@ class GgufFile : public TensorStore {
   const std::filesystem::path& path() const { return path_; }
   const GgufMetadata& metadata() const { return header_.metadata; }
   const std::vector<GgufEntry>& entries() const { return header_.entries; }
+  uint64_t trailing_bytes() const { return header_.trailing; }
   /// Throws Error naming the file when there is no such tensor.
   const GgufEntry& entry(const std::string& name) const;
 

@@ -171,8 +171,8 @@ GgufEntry read_entry(Cursor& in) {
 uint64_t aligned(uint64_t at, uint64_t alignment) { return (at + alignment - 1) / alignment * alignment; }
 
 /// Sorts the tensors by their bytes; each begins where the one before ends, apart from padding. Counts their offsets
-/// from the start of the file.
-void place_entries(std::vector<GgufEntry>& entries, uint64_t start, uint64_t file_bytes, uint64_t alignment) {
+/// from the start of the file. Returns how many bytes follow the last, apart from padding.
+uint64_t place_entries(std::vector<GgufEntry>& entries, uint64_t start, uint64_t file_bytes, uint64_t alignment) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const GgufEntry& a, const GgufEntry& b) { return a.begin < b.begin; });
   uint64_t reached = 0;
@@ -194,9 +194,9 @@ void place_entries(std::vector<GgufEntry>& entries, uint64_t start, uint64_t fil
     reached = entry.end;
     before = &entry;
   }
-  require(file_bytes - start <= aligned(reached, alignment), "bytes [{}, {}) at the end belong to no tensor", reached,
-          file_bytes - start);
   for (GgufEntry& entry : entries) entry.begin += start, entry.end += start;
+  const uint64_t left = file_bytes - start;
+  return left - std::min(left, aligned(reached, alignment));
 }
 
 GgufHeader read_header(std::string_view file, const std::string& source) {
@@ -222,8 +222,8 @@ GgufHeader read_header(std::string_view file, const std::string& source) {
   require(alignment >= 8 && alignment <= 1 << 20 && std::has_single_bit(static_cast<uint64_t>(alignment)),
           "general.alignment is {}, expected a power of two from 8 to 2^20", alignment);
   for (uint64_t i = 0; i < tensors; ++i) header.entries.push_back(read_entry(in));
-  place_entries(header.entries, aligned(in.at(), static_cast<uint64_t>(alignment)), file.size(),
-                static_cast<uint64_t>(alignment));
+  header.trailing = place_entries(header.entries, aligned(in.at(), static_cast<uint64_t>(alignment)), file.size(),
+                                  static_cast<uint64_t>(alignment));
   return header;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "models/config_names.h"
 #include "models/families/family.h"
 #include "models/files/json.h"
 #include "models/hugging_face/fields.h"
@@ -40,19 +41,65 @@ void read_gate(const ConfigFields& in, HuggingFaceModel& model) {
   if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {}; only silu is supported", name));
 }
 
-void read_rope_scaling(const ConfigFields& in, const std::string& kind, RopeScaling& s) {
-  if (kind == "default") return;
-  s.kind = kind == "linear" ? RopeScalingKind::linear : RopeScalingKind::llama3;
-  if (!in.has("factor")) in.complain("factor", "missing");
-  s.factor = in.positive("factor", 1);
-  if (s.kind == RopeScalingKind::linear) return;
-  s.low = in.positive("low_freq_factor", s.low);
-  s.high = in.positive("high_freq_factor", s.high);
-  s.original_length = in.count("original_max_position_embeddings");
+/// A scaling as transformers' modeling_rope_utils reads it. `original`: the length of the first training where the
+/// object does not say it; `longest`: max_position_embeddings.
+void read_rope_scaling(const ConfigFields& in, RopeScalingKind kind, int64_t original, int64_t longest,
+                       RopeScaling& s) {
+  s = {.kind = kind};
+  if (kind == RopeScalingKind::none) return;
+  const bool has_ratio = kind == RopeScalingKind::yarn || kind == RopeScalingKind::longrope;
+  if (!has_ratio && !in.has("factor")) in.complain("factor", "missing");
+  if (kind == RopeScalingKind::linear || kind == RopeScalingKind::dynamic) {
+    s.factor = in.positive("factor", 1);
+    s.original_length = longest;
+    return;
+  }
+  s.original_length = original > 0 ? original : in.count("original_max_position_embeddings", longest);
+  s.factor = in.positive("factor", static_cast<double>(longest) / static_cast<double>(s.original_length));
+  if (kind == RopeScalingKind::llama3) {
+    s.low = in.positive("low_freq_factor", s.low);
+    s.high = in.positive("high_freq_factor", s.high);
+  } else if (kind == RopeScalingKind::yarn) {
+    s.low = in.positive_or("beta_slow", yarn_slow);
+    s.high = in.positive_or("beta_fast", yarn_fast);
+    s.truncate = in.flag("truncate", true);
+    const double one = in.positive_or("mscale", 0), all = in.positive_or("mscale_all_dim", 0);
+    const bool has_weights = one > 0 && all > 0;
+    s.attention_factor =
+        has_weights ? yarn_attention(s.factor, one) / yarn_attention(s.factor, all) : yarn_attention(s.factor);
+  } else {
+    s.short_factors = in.numbers("short_factor");
+    s.long_factors = in.numbers("long_factor");
+    if (s.factor > 1)
+      s.attention_factor = std::sqrt(1 + std::log(s.factor) / std::log(static_cast<double>(s.original_length)));
+  }
+  if (has_ratio) s.attention_factor = in.positive("attention_factor", s.attention_factor);
 }
 
-void add_not_run(std::vector<std::string> reasons, const std::string& at, HuggingFaceModel& model) {
-  for (const std::string& reason : reasons) model.not_run.push_back(at + reason);
+/// Keeps what unread keys mean.
+void judge(const ConfigFields& in, const std::vector<std::string_view>& harmless, const std::string& at,
+           HuggingFaceModel& model) {
+  const UnreadKeys keys = judged_keys(in.unread(), harmless);
+  for (const std::string& reason : keys.refused) model.not_run.push_back(at + reason);
+  if (!keys.ignored.empty()) model.warnings.push_back(ignored_text(in.source(), keys, "transformers"));
+}
+
+/// Reads an object's kind of rope and its base. `at`: its path, before what it says that is not computed.
+void read_rope_object(const ConfigFields& in, const std::string& at, int64_t original, double& base, RopeScaling& s,
+                      HuggingFaceModel& model) {
+  base = in.positive("rope_theta", base);
+  const char* key = in.has("rope_type") ? "rope_type" : "type";
+  const std::string name = in.has(key) ? in.text(key) : "default";
+  std::optional<RopeScalingKind> kind;
+  for (const auto& [known, word] : rope_scaling_names)
+    if (name == (known == RopeScalingKind::none ? "default" : word)) kind = known;
+  if (!kind) {
+    model.not_run.push_back(fmt::format("{}: {} is not computed", at, quoted_name(name)));
+    return;
+  }
+  read_rope_scaling(in, *kind, original, model.config.max_length, s);
+  // "type" is an older name of rope_type; the other kinds alone use the length.
+  judge(in, {"type", "original_max_position_embeddings"}, at + ": ", model);
 }
 
 /// Newer files have rope_parameters, older ones rope_theta beside rope_scaling.
@@ -62,17 +109,9 @@ void read_rope(const ConfigFields& in, HuggingFaceModel& model) {
   c.rope_base = in.positive("rope_theta", 10000);
   const char* name = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   in.agree("rope_parameters", "rope_scaling");
-  const std::optional<ConfigFields> scaling = in.object(name);
-  if (!scaling) return;
-  c.rope_base = scaling->positive("rope_theta", c.rope_base);
-  const char* key = scaling->has("rope_type") ? "rope_type" : "type";
-  const std::string kind = scaling->has(key) ? scaling->text(key) : "default";
-  if (kind != "default" && kind != "linear" && kind != "llama3") {
-    model.not_run.push_back(fmt::format("{}: {} is not computed", name, quoted_name(kind)));
-    return;
-  }
-  read_rope_scaling(*scaling, kind, c.rope_scaling);
-  add_not_run(doubtful_rope_keys(scaling->unread()), std::string(name) + ": ", model);
+  const int64_t original = in.count("original_max_position_embeddings", 0);
+  if (const auto scaling = in.object(name))
+    read_rope_object(*scaling, name, original, c.rope_base, c.rope_scaling, model);
 }
 
 /// Gemma's: one of the layers that see everything, another of those with a window. Older files have rope_theta and
@@ -82,19 +121,21 @@ void read_two_ropes(const ConfigFields& in, HuggingFaceModel& model) {
   c.positions = Positions::rope;
   c.rope_base = in.positive("rope_theta", 1e6);
   c.window_rope_base = in.positive("rope_local_base_freq", 10000);
-  const auto read = [&](const std::optional<ConfigFields>& fields, const std::string& at, double& base, bool is_full) {
+  const auto read = [&](const std::optional<ConfigFields>& fields, const std::string& at, double& base,
+                        RopeScaling& scaling) {
     if (!fields) return;
-    base = fields->positive("rope_theta", base);
-    const char* key = fields->has("rope_type") ? "rope_type" : "type";
-    const std::string kind = fields->has(key) ? fields->text(key) : "default";
-    if (kind == "linear" && is_full) read_rope_scaling(*fields, kind, c.rope_scaling);
-    else if (kind != "default") model.not_run.push_back(fmt::format("{}: {} is not computed", at, quoted_name(kind)));
-    add_not_run(doubtful_rope_keys(fields->unread()), at + ": ", model);
+    read_rope_object(*fields, at, 0, base, scaling, model);
+    // transformers asks the object around it.
+    if (!scaling.truncate) model.not_run.push_back(at + ": truncate: false is not computed");
   };
   const std::optional<ConfigFields> both = in.object("rope_parameters");
-  if (!both) return read(in.object("rope_scaling"), "rope_scaling", c.rope_base, true);
-  read(both->object("full_attention"), "rope_parameters: full_attention", c.rope_base, true);
-  read(both->object("sliding_attention"), "rope_parameters: sliding_attention", c.window_rope_base, false);
+  if (!both) return read(in.object("rope_scaling"), "rope_scaling", c.rope_base, c.rope_scaling);
+  read(both->object("full_attention"), "rope_parameters: full_attention", c.rope_base, c.rope_scaling);
+  read(both->object("sliding_attention"), "rope_parameters: sliding_attention", c.window_rope_base,
+       c.window_rope_scaling);
+  for (const auto& [key, value] : both->unread())
+    model.not_run.push_back(fmt::format(
+        "rope_parameters: {}: expected full_attention and sliding_attention, as a Gemma has them", quoted_name(key)));
 }
 
 /// Layers that see everything, by what a file says of each, or by their number where it says nothing of them: older
@@ -247,7 +288,7 @@ HuggingFaceModel read_hugging_face(const json& config, const std::string& source
   HuggingFaceModel model = family->stack == Stack::gpt2 ? read_gpt2(in) : read_llama(in, *family);
   model.model_type = type;
   read_classifier(in, *family, model);
-  add_not_run(doubtful_keys(in.unread(), *family), "", model);
+  judge(in, family->harmless, "", model);
   try {
     validate(model.config);
   } catch (const Error& error) {

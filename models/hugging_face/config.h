@@ -15,6 +15,7 @@ struct HuggingFaceModel {
   /// What our Transformer computes otherwise than the file says ("hidden_act: gelu gates, here silu does"): the sizes
   /// are right all the same.
   std::vector<std::string> not_run;
+  std::vector<std::string> warnings;  ///< which keys are not read
 };
 
 /// Reads a config.json whose model_type is a family's name (models/families/family.h); what it leaves out is as

@@ -18,6 +18,7 @@ class ConfigFields {
   ConfigFields(const nlohmann::json& fields, std::string source) : fields_(fields), source_(std::move(source)) {
     require(fields.is_object(), "{}: expected a JSON object, got {}", source_, shown(fields));
   }
+  const std::string& source() const { return source_; }
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     fail("{}: {}: {}", source_, name, message);
   }
@@ -48,6 +49,23 @@ class ConfigFields {
     if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>()))
       complain(name, "expected a number above 0, got " + shown(value));
     return value.get<double>();
+  }
+  /// The same, where 0 counts as absent, as Python's `or` reads it.
+  double positive_or(const char* name, double otherwise) const {
+    return has(name) && fields_[name].is_number() && fields_[name].get<double>() == 0 ? otherwise
+                                                                                      : positive(name, otherwise);
+  }
+  /// A list of numbers above 0.
+  std::vector<double> numbers(const char* name) const {
+    if (!has(name)) complain(name, "missing");
+    std::vector<double> all;
+    if (!fields_[name].is_array()) complain(name, "expected a list of numbers, got " + shown(fields_[name]));
+    for (const nlohmann::json& each : fields_[name]) {
+      if (!each.is_number() || !(each.get<double>() > 0) || !std::isfinite(each.get<double>()))
+        complain(name, "expected numbers above 0, got " + shown(each));
+      all.push_back(each.get<double>());
+    }
+    return all;
   }
   /// An object's fields; nothing when it is absent.
   std::optional<ConfigFields> object(const char* name) const {

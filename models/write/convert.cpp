@@ -31,9 +31,9 @@ ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
   require(!is_classifier || (!is_gguf && family.holds_classifiers()),
           "the model is a classifier of {} classes: {} hold none", model.config.output_dim,
           is_gguf ? "GGUF files" : "the folders of this family that are written here");
-  if (is_classifier) return {{NameScheme::hugging_face_classifier, ""}, false};
-  if (is_gguf) return {{NameScheme::gguf, ""}, family.interleaved_in_gguf};
-  return {{family.tensors, ""}, false};
+  if (is_classifier) return {NameScheme::hugging_face_classifier, false};
+  if (is_gguf) return {NameScheme::gguf, family.interleaved_in_gguf};
+  return {family.tensors, false};
 }
 
 /// What was written, and how far it is from the source.
@@ -165,7 +165,7 @@ Conversion write_model(const ModelFiles& source, const fs::path& to, const Conve
 Conversion convert_model(const fs::path& from, const fs::path& to, const ConvertOptions& options) {
   check_type(to, options.type);
   const auto source = ModelFiles::open(from);
-  if (source->layout().scheme != NameScheme::headroom) return write_model(*source, to, options);
+  if (source->scheme() != NameScheme::headroom) return write_model(*source, to, options);
   // A compact model goes to files of other software at full shape.
   return export_model(*source, {source->description().config, {}}, ExportFormat::compat, to,
                       {.type = options.type, .force = options.force, .progress = options.progress});

@@ -24,9 +24,9 @@ std::vector<std::string> lacking_in(const TransformerConfig& config) {
   return lacking;
 }
 
-bool is_lacking(const std::vector<std::string>& lacking, const FileLayout& layout, const std::string& name) {
-  if (lacking.empty() || is_buffer(layout.scheme, name)) return false;
-  const std::string ours = renamed(layout.scheme, NameScheme::headroom, name.substr(layout.prefix.size()));
+bool is_lacking(const std::vector<std::string>& lacking, NameScheme scheme, const std::string& name) {
+  if (lacking.empty() || is_buffer(scheme, name)) return false;
+  const std::string ours = renamed(scheme, NameScheme::headroom, name);
   return std::any_of(lacking.begin(), lacking.end(), [&](const std::string& own) { return ours.starts_with(own); });
 }
 
@@ -36,19 +36,19 @@ bool is_lacking(const std::vector<std::string>& lacking, const FileLayout& layou
 class EditedFiles::Store : public TensorStore {
  public:
   Store(const ModelFiles& base, const ModelEdit& edit, bool fused) : base_(base.tensors()) {
-    const FileLayout layout = base.layout();
+    const NameScheme scheme = base.scheme();
     for (const auto& [name, tensor] : edit.weights) {
-      const WeightPlace place = place_of(layout.scheme, name, fused);
+      const WeightPlace place = place_of(scheme, name, fused);
       Tensor values = (place.transposed ? tensor.transpose(0, 1) : tensor).contiguous();
-      if (const double added = added_to(layout.scheme, place.name); added != 0)
+      if (const double added = added_to(scheme, place.name); added != 0)
         values = engine::add(values, Tensor::full({1}, -added, values.dtype()));
-      const std::string theirs = layout.prefix + place.name;
+      const std::string& theirs = place.name;
       const int axis = place.transposed ? 1 : 0;
       changed_[theirs] = place.parts == 1 ? values : with_part(theirs, values, axis, place.part, place.parts);
     }
     const std::vector<std::string> lacking = lacking_in(edit.config);
     for (const std::string& name : base_.names())
-      if (layout.scheme == NameScheme::headroom ? has_full_shape_name(name) : !is_lacking(lacking, layout, name))
+      if (scheme == NameScheme::headroom ? has_full_shape_name(name) : !is_lacking(lacking, scheme, name))
         names_.push_back(name);
     for (const auto& [name, tensor] : changed_)
       if (!base_.contains(name)) names_.push_back(name);
@@ -112,9 +112,7 @@ const TensorStore& EditedFiles::tensors() const { return *store_; }
 bool EditedFiles::is_changed(const std::string& name) const { return store_->is_changed(name); }
 
 std::unique_ptr<WeightSource> EditedFiles::weights(const LoadOptions& options) const {
-  const FileLayout files = layout();
-  return std::make_unique<PretrainedWeights>(store_, files.scheme, options.keep, options.weights, files.prefix,
-                                             is_fused());
+  return std::make_unique<PretrainedWeights>(store_, scheme(), options.keep, options.weights, is_fused());
 }
 
 }  // namespace headroom::models

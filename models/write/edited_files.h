@@ -16,7 +16,7 @@ class EditedFiles : public ModelFiles {
   ~EditedFiles() override;
 
   const TensorStore& tensors() const override;
-  FileLayout layout() const override { return base_.layout(); }
+  NameScheme scheme() const override { return base_.scheme(); }
   const GgufMetadata* metadata() const override { return base_.metadata(); }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override;
   bool has_tokenizer() const override { return base_.has_tokenizer(); }
@@ -26,9 +26,7 @@ class EditedFiles : public ModelFiles {
 
  private:
   class Store;
-  bool is_fused() const {
-    return layout().scheme != NameScheme::headroom && family_named(description().family).is_fused();
-  }
+  bool is_fused() const { return scheme() != NameScheme::headroom && family_named(description().family).is_fused(); }
 
   const ModelFiles& base_;
   std::shared_ptr<const Store> store_;

@@ -30,7 +30,7 @@ bool has_fewer_heads(const TransformerConfig& full, const TransformerConfig& edi
 void require_uneven_layers(const ModelFiles& base, const TransformerConfig& edited, const fs::path& to) {
   const Family& family = family_named(base.description().family);
   require(to.extension() == ".gguf" && find_gguf_family(uneven_llama)->gguf == family.gguf && edited.window == 0 &&
-              base.layout().scheme != NameScheme::headroom,
+              base.scheme() != NameScheme::headroom,
           "layers that have fewer heads than others are held by GGUF files of llamas alone");
   require(!first_layer(edited).groups.empty(),
           "the first layer has no heads: no GGUF file says how wide those of others are");
@@ -55,7 +55,7 @@ TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const Tr
     return edited;
   }
   const Family& family = family_named(base.description().family);
-  require(!family.is_fused() || base.layout().scheme != NameScheme::headroom,
+  require(!family.is_fused() || base.scheme() != NameScheme::headroom,
           "GPT-2's queries, keys and values are one matrix in other files, which is not put together again");
   if (format == ExportFormat::compat) return full_shape(full, edited);
   require(family.stack != Stack::gpt2, "GPT-2's files have no width of a head: it is {} / {}", full.width,

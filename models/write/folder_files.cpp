@@ -9,6 +9,7 @@
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
+#include "models/rope_cache.h"
 #include "models/write/rope_divisors.h"
 #include "models/write/tokenizer_files.h"
 
@@ -56,15 +57,39 @@ Ordered gpt2_config(const ModelDescription& model, const Family& family) {
           {"activation_function", "gelu_new"}};
 }
 
+Ordered rope_json(const RopeScaling& s) {
+  Ordered json = {{"rope_type", s.kind == RopeScalingKind::none ? "default" : name_of(s.kind)}};
+  if (s.kind == RopeScalingKind::none) return json;
+  json["factor"] = shortest(s.factor);
+  if (s.kind == RopeScalingKind::linear || s.kind == RopeScalingKind::dynamic) return json;
+  json["original_max_position_embeddings"] = s.original_length;
+  if (s.kind == RopeScalingKind::llama3) {
+    json["low_freq_factor"] = shortest(s.low);
+    json["high_freq_factor"] = shortest(s.high);
+    return json;
+  }
+  json["attention_factor"] = shortest(s.attention_factor);
+  if (s.kind == RopeScalingKind::yarn) {
+    json["beta_slow"] = shortest(s.low);
+    json["beta_fast"] = shortest(s.high);
+    if (!s.truncate) json["truncate"] = false;
+    return json;
+  }
+  for (const auto& [key, factors] : {std::pair{"short_factor", &s.short_factors}, {"long_factor", &s.long_factors}})
+    for (const double factor : *factors) json[key].push_back(shortest(factor));
+  return json;
+}
+
 void add_rope(const TransformerConfig& c, Ordered& json) {
   json["rope_theta"] = shortest(c.rope_base);
-  const RopeScaling scaling = c.groups[0].rope_frequencies.empty() ? c.rope_scaling : scaling_of_frequencies(c);
-  if (scaling.kind == RopeScalingKind::none) return;
-  json["rope_scaling"] = {{"rope_type", name_of(scaling.kind)}, {"factor", shortest(scaling.factor)}};
-  if (scaling.kind == RopeScalingKind::linear) return;
-  json["rope_scaling"]["low_freq_factor"] = shortest(scaling.low);
-  json["rope_scaling"]["high_freq_factor"] = shortest(scaling.high);
-  json["rope_scaling"]["original_max_position_embeddings"] = scaling.original_length;
+  RopeScaling scaling = c.rope_scaling;
+  TransformerConfig own = c;
+  std::vector<double>& frequencies = own.groups[0].rope_frequencies;
+  // Only these two say what turned rows are multiplied by.
+  const bool has_words = scaling.kind == RopeScalingKind::yarn || scaling.kind == RopeScalingKind::longrope;
+  if (scaling.attention_factor != 1 && !has_words) frequencies = rope_frequencies(c, c.groups[0], 0);
+  if (!frequencies.empty()) scaling = scaling_of_frequencies(own);
+  if (scaling.kind != RopeScalingKind::none) json["rope_scaling"] = rope_json(scaling);
 }
 
 /// Which layers have the window, where it is not all of them.
@@ -88,6 +113,12 @@ void add_gemma(const TransformerConfig& c, Ordered& json) {
   json["query_pre_attn_scalar"] = std::llround(1 / (scale * scale));
   add_rope(c, json);
   json["rope_local_base_freq"] = shortest(c.window_rope_base > 0 ? c.window_rope_base : c.rope_base);
+  if (c.window_rope_scaling.kind == RopeScalingKind::none) return;
+  json.erase("rope_scaling");
+  json["rope_parameters"] = {{"full_attention", rope_json(c.rope_scaling)},
+                             {"sliding_attention", rope_json(c.window_rope_scaling)}};
+  json["rope_parameters"]["full_attention"]["rope_theta"] = shortest(c.rope_base);
+  json["rope_parameters"]["sliding_attention"]["rope_theta"] = shortest(c.window_rope_base);
 }
 
 Ordered llama_config(const ModelDescription& model, const Family& family) {
@@ -141,8 +172,23 @@ void make_classifier(const ModelDescription& model, J& json) {
     json["id2label"][std::to_string(label)] = fmt::format("LABEL_{}", label);
     json["label2id"][fmt::format("LABEL_{}", label)] = label;
   }
-  if (!model.eos.empty() && !(json.contains("pad_token_id") && json["pad_token_id"].is_number()))
-    json["pad_token_id"] = model.eos[0];
+  const bool has_pad = json.contains("pad_token_id") && json["pad_token_id"].is_number_integer() &&
+                       json["pad_token_id"] >= 0 && json["pad_token_id"] < model.config.vocab;
+  if (has_pad) return;
+  json.erase("pad_token_id");
+  if (!model.eos.empty() || model.bos) json["pad_token_id"] = model.eos.empty() ? *model.bos : model.eos[0];
+}
+
+/// Names the token that config.json pads with in tokenizer_config.json, too: transformers' tokenizers make no batches
+/// without it.
+void add_pad_token(const fs::path& folder, const ModelFiles& source) {
+  const nlohmann::json config = read_json(folder / "config.json");
+  const fs::path path = folder / "tokenizer_config.json";
+  Ordered json = Ordered::parse(read_optional_object(path).dump());
+  if (!config.contains("pad_token_id") || !source.has_tokenizer()) return;
+  if (const auto said = json.find("pad_token"); said != json.end() && !said->is_null()) return;
+  json["pad_token"] = source.tokenizer()->token_bytes(config["pad_token_id"].get<int64_t>());
+  write_file(path, json.dump(2) + "\n");
 }
 
 /// A folder's own config.json with another dtype, and with the heads and the readout of the model where they are
@@ -154,6 +200,7 @@ std::string changed_config(const fs::path& path, const ModelDescription& model, 
   const HeadGroup &heads = wanted.groups[0], &own = said.groups[0];
   if (heads.key_value_heads() != own.key_value_heads()) config["num_key_value_heads"] = heads.key_value_heads();
   if (heads.qk_dim != own.qk_dim) config["head_dim"] = heads.qk_dim;
+  if (wanted.tied != said.tied) config["tie_word_embeddings"] = wanted.tied;
   config["torch_dtype"] = dtype_word(form);
   config.erase("dtype");
   config.erase("quantization_config");
@@ -199,11 +246,12 @@ void write_tokenizer_and_generation(const fs::path& folder, const ModelFiles& so
 void write_folder_files(const fs::path& folder, const ModelFiles& source, GgufForm form,
                         std::vector<std::string>& notes) {
   const ModelDescription& model = source.description();
-  const NameScheme scheme = source.layout().scheme;
+  const NameScheme scheme = source.scheme();
   const bool is_hugging_face = scheme != NameScheme::gguf && scheme != NameScheme::headroom;
   write_file(folder / "config.json",
              is_hugging_face ? changed_config(source.path() / "config.json", model, form) : config_json(model, form));
   write_tokenizer_and_generation(folder, source, notes);
+  if (model.config.pooling == Pooling::last) add_pad_token(folder, source);
 }
 
 }  // namespace headroom::models

@@ -1,6 +1,7 @@
 #include "models/write/gguf_metadata.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -43,12 +44,46 @@ GgufValue network_widths(const TransformerConfig& c) {
   return layer_counts(c, [](const LayerConfig& l) { return l.ffn_width; });
 }
 
-void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pairs) {
+void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pairs, std::vector<std::string>& notes) {
   pairs.emplace_back(at + "rope.freq_base", gguf_f32(c.rope_base));
   pairs.emplace_back(at + "rope.dimension_count", gguf_u32(first_group(c).qk_dim));
-  if (c.rope_scaling.kind != RopeScalingKind::linear) return;
-  pairs.emplace_back(at + "rope.scaling.type", gguf_text("linear"));
-  pairs.emplace_back(at + "rope.scaling.factor", gguf_f32(c.rope_scaling.factor));
+  const RopeScaling& s = c.rope_scaling;
+  const auto add = [&](const char* key, GgufValue value) { pairs.emplace_back(at + key, std::move(value)); };
+  const bool is_yarn = has_gguf_yarn(c);
+  // Readers multiply by yarn's own factor, too.
+  const double attention = s.attention_factor / (is_yarn ? yarn_attention(s.factor) : 1);
+  if (std::abs(attention - 1) > 1e-7) add("rope.scaling.attn_factor", gguf_f32(attention));
+  if (s.kind == RopeScalingKind::linear) {
+    add("rope.scaling.type", gguf_text("linear"));
+    add("rope.scaling.factor", gguf_f32(s.factor));
+  } else if (is_yarn) {
+    add("rope.scaling.type", gguf_text("yarn"));
+    add("rope.scaling.factor", gguf_f32(s.factor));
+    add("rope.scaling.original_context_length", gguf_u32(s.original_length));
+  } else if (s.kind == RopeScalingKind::longrope) {
+    add("rope.scaling.type", gguf_text("longrope"));
+    add("rope.scaling.original_context_length", gguf_u32(s.original_length));
+  } else if (s.kind == RopeScalingKind::dynamic) {
+    notes.push_back(fmt::format("a GGUF file cannot say that the rotary base grows in texts beyond {} tokens (dynamic)",
+                                s.original_length));
+  }
+}
+
+/// Throws Error for a scaling that no GGUF file of the family says.
+void check_rope(const Family& family, const TransformerConfig& c) {
+  const RopeScaling &s = c.rope_scaling, &window = c.window_rope_scaling;
+  const bool is_gemma = family.stack == Stack::gemma;
+  const bool is_llama = family.gguf == find_gguf_family(uneven_llama)->gguf;
+  const bool is_plain = s.kind == RopeScalingKind::none || s.kind == RopeScalingKind::linear;
+  require(!is_gemma || (window.kind == RopeScalingKind::none && window.attention_factor == 1 && is_plain &&
+                        s.attention_factor == 1),
+          "rope scaling {} with {} in layers with a window: no GGUF file of gemma3 says so", name_of(s.kind),
+          name_of(window.kind));
+  require(is_llama || s.kind != RopeScalingKind::longrope, "rope scaling longrope: no GGUF file of {} says so",
+          family.gguf);
+  require(is_llama || s.kind != RopeScalingKind::yarn || has_gguf_yarn(c),
+          "yarn with other bounds than {} and {} turns, or without truncate: no GGUF file of {} says so", yarn_slow,
+          yarn_fast, family.gguf);
 }
 
 /// What Gemma's readers take for granted is checked; what they look for is written.
@@ -66,7 +101,7 @@ void add_gemma(const std::string& at, const TransformerConfig& c, GgufPairs& pai
 }
 
 /// The architecture's keys.
-void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
+void add_sizes(const ModelDescription& model, GgufPairs& pairs, std::vector<std::string>& notes) {
   const TransformerConfig& c = model.config;
   const HeadGroup group = first_group(c);
   const Family& family = family_named(model.family);
@@ -93,7 +128,8 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   else
     require(c.full_layers.empty(), "{} of {} layers have no window: no GGUF file of {} says so", c.full_layers.size(),
             c.layers, family.gguf);
-  add_rope(at, c, pairs);
+  check_rope(family, c);
+  add_rope(at, c, pairs, notes);
 }
 
 /// The keys of a GGUF source under the name of layers that differ, with what each has.
@@ -158,18 +194,28 @@ GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>&
            {"general.name", gguf_text(model.name)},
            {"general.file_type", gguf_u32(file_type(moves))},
            {"general.quantization_version", gguf_u32(2)}};
-  add_sizes(model, pairs);
+  add_sizes(model, pairs, notes);
   add_tokenizer(source, pairs, notes);
   return pairs;
 }
 
 StoredTensors gguf_extras(const ModelFiles& source) {
-  const char* name = "rope_freqs.weight";
-  if (source.layout().scheme == NameScheme::gguf)
-    return source.tensors().contains(name) ? StoredTensors{{name, source.tensors().read(name)}} : StoredTensors{};
-  const std::vector<float> divisors = rope_divisors(source.description().config);
-  if (divisors.empty()) return {};
-  return {{name, engine::Tensor::from({static_cast<int64_t>(divisors.size())}, divisors)}};
+  StoredTensors extras;
+  if (source.scheme() == NameScheme::gguf) {
+    for (const std::string& name : source.tensors().names())
+      if (is_buffer(NameScheme::gguf, name)) extras.emplace_back(name, source.tensors().read(name));
+    return extras;
+  }
+  const auto add = [&](const char* name, const auto& divisors) {
+    const std::vector<float> numbers(divisors.begin(), divisors.end());
+    if (!numbers.empty())
+      extras.emplace_back(name, engine::Tensor::from({static_cast<int64_t>(numbers.size())}, numbers));  // (d/2)
+  };
+  const TransformerConfig& c = source.description().config;
+  add("rope_freqs.weight", rope_divisors(c));
+  add("rope_factors_long.weight", c.rope_scaling.long_factors);
+  add("rope_factors_short.weight", c.rope_scaling.short_factors);
+  return extras;
 }
 
 }  // namespace headroom::models

@@ -12,7 +12,7 @@ namespace headroom::models {
 GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>& moves, std::optional<WeightType> type,
                         std::vector<std::string>& notes);
 
-/// Tensors that a GGUF file holds beside the weights: the divisors of Llama 3.1's rotary frequencies.
+/// Tensors that a GGUF file holds beside the weights: the divisors of Llama 3.1's and longrope's rotary frequencies.
 StoredTensors gguf_extras(const ModelFiles& source);
 
 }  // namespace headroom::models

@@ -60,11 +60,18 @@ std::vector<RopeScaling> candidates(const std::vector<double>& plain, const std:
 
 }  // namespace
 
+bool has_gguf_yarn(const TransformerConfig& config) {
+  const RopeScaling& s = config.rope_scaling;
+  return s.kind == RopeScalingKind::yarn && s.low == yarn_slow && s.high == yarn_fast && s.truncate;
+}
+
 std::vector<float> rope_divisors(const TransformerConfig& config) {
   std::vector<float> divisors;
   const HeadGroup group = first_group(config);
-  const bool has_own = !group.rope_frequencies.empty();
-  if (!has_own && config.rope_scaling.kind != RopeScalingKind::llama3) return divisors;
+  const RopeScalingKind kind = config.rope_scaling.kind;
+  const bool has_own = !group.rope_frequencies.empty() || kind == RopeScalingKind::llama3 ||
+                       (kind == RopeScalingKind::yarn && !has_gguf_yarn(config));
+  if (!has_own) return divisors;
   const std::vector<double> plain = frequencies_with(config, {});
   const std::vector<double> scaled = rope_frequencies(config, group, 0);
   for (size_t i = 0; i < plain.size(); ++i) divisors.push_back(static_cast<float>(plain[i] / scaled[i]));
@@ -74,12 +81,18 @@ std::vector<float> rope_divisors(const TransformerConfig& config) {
 RopeScaling scaling_of_frequencies(const TransformerConfig& config) {
   const std::vector<double>& have = config.groups[0].rope_frequencies;
   const std::vector<double> plain = frequencies_with(config, {});
-  if (largest_relative_error(have, plain) < 1e-6) return {};
-  for (const RopeScaling& rule : candidates(plain, have))
+  const double attention = config.rope_scaling.attention_factor;
+  const bool is_plain = attention == 1;
+  if (is_plain && largest_relative_error(have, plain) < 1e-6) return {};
+  for (const RopeScaling& rule : is_plain ? candidates(plain, have) : std::vector<RopeScaling>())
     if (std::isfinite(rule.high) && rule.high > rule.low &&
         largest_relative_error(have, frequencies_with(config, rule)) < 1e-5)
       return rule;
-  fail("rope_freqs.weight: no rope_scaling of config.json gives these frequencies");
+  RopeScaling own{
+      .kind = RopeScalingKind::longrope, .original_length = config.max_length, .attention_factor = attention};
+  for (size_t i = 0; i < plain.size(); ++i) own.long_factors.push_back(plain[i] / have[i]);
+  own.short_factors = own.long_factors;
+  return own;
 }
 
 }  // namespace headroom::models

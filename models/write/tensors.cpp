@@ -126,21 +126,20 @@ void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes) {
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
                                    const ConvertOptions& options) {
   const TensorStore& store = source.tensors();
-  const FileLayout from = source.layout();
+  const NameScheme from = source.scheme();
   const int64_t head_dim = first_group(source.description().config).qk_dim;
   const bool turns = source.description().config.rope_interleaved != target.rope_interleaved;
   std::vector<TensorMove> moves;
   for (const std::string& name : store.names()) {
-    if (is_buffer(from.scheme, name)) continue;
-    TensorMove move{.from = name, .to = target.layout.prefix, .shape = store.shape(name), .form = {}};
-    move.to += renamed(from.scheme, target.layout.scheme, name.substr(from.prefix.size()));
-    move.transposed = is_transposed(from.scheme, name) != is_transposed(target.layout.scheme, move.to);
+    if (is_buffer(from, name)) continue;
+    TensorMove move{.from = name, .to = renamed(from, target.scheme, name), .shape = store.shape(name), .form = {}};
+    move.transposed = is_transposed(from, name) != is_transposed(target.scheme, move.to);
     if (move.transposed) move.shape = {move.shape[1], move.shape[0]};
-    move.added = added_to(from.scheme, name) - added_to(target.layout.scheme, move.to);
-    if (turns && has_turned_rows(from.scheme, name)) move.turned_heads = move.shape[0] / head_dim;
+    move.added = added_to(from, name) - added_to(target.scheme, move.to);
+    if (turns && has_turned_rows(from, name)) move.turned_heads = move.shape[0] / head_dim;
     moves.push_back(std::move(move));
   }
-  const bool is_folder = target.layout.scheme != NameScheme::gguf;
+  const bool is_folder = target.scheme != NameScheme::gguf;
   const std::optional<WeightType>& type = options.type;
   const auto type_of = [&](const TensorMove& move) {
     return options.is_retyped && !options.is_retyped(move.from) ? std::nullopt : type;

@@ -12,7 +12,7 @@ namespace headroom::models {
 
 /// Where a model's tensors go.
 struct ConvertTarget {
-  FileLayout layout;
+  NameScheme scheme = NameScheme::gguf;
   bool rope_interleaved = false;  ///< query and key rows lie as GGUF's llama has them
 };
 

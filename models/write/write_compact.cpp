@@ -68,14 +68,13 @@ StoredTensor in_type(const Tensor& values, WeightType type) {
 /// What the base's files hold for our `name` of a layer's attention, of whichever group of heads, where that is a
 /// matrix in blocks.
 std::optional<QuantizedMatrix> blocks_of_base(const ModelFiles& base, const std::string& name) {
-  const FileLayout files = base.layout();
   const std::string attention = ".attention.";
   const size_t at = name.find(attention), end = at + attention.size();
   if (at == std::string::npos || family_named(base.description().family).is_fused()) return std::nullopt;
   std::string whole = name;
   if (const size_t dot = name.find('.', end); name.find_first_not_of("0123456789", end) == dot)
     whole.replace(end, dot - end, "0");
-  const std::string theirs = files.prefix + place_of(files.scheme, whole, false).name;
+  const std::string theirs = place_of(base.scheme(), whole, false).name;
   if (!base.tensors().contains(theirs)) return std::nullopt;
   const StoredTensor stored = base.tensors().read(theirs);
   const auto* blocks = std::get_if<QuantizedMatrix>(&stored);
@@ -120,7 +119,7 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   std::set<std::string> edited;
   for (const auto& [name, tensor] : edit.weights) edited.insert(name);
   std::vector<NotedWeights::Noted> all = notes.noted();
-  const bool is_compact = base.layout().scheme == NameScheme::headroom;
+  const bool is_compact = base.scheme() == NameScheme::headroom;
   for (NotedWeights::Noted& weight : all) {
     using Kind = NotedWeights::Kind;
     const bool is_edited = edited.contains(weight.name);

@@ -158,7 +158,7 @@ ScoreMaps HeadDecompositions::joined_scores_of(int64_t layer, int64_t kv_head, c
 void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGroup& group, int64_t layer,
                                     int64_t length) const {
   std::vector<double> frequencies(static_cast<size_t>(group.qk_dim / 2), 0.0);
-  if (models::scheme_of(base_).turns()) frequencies = models::rope_frequencies(base_, group, layer);
+  if (models::scheme_of(base_).turns()) frequencies = models::rope_frequencies(base_, group, layer, length);
   const auto seen = [&](const Tensor& moment, bool back) {
     return turned_moment(moment, frequencies, base_.rope_interleaved, length, back);  // (d, d)
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 #include "engine/name_table.h"
@@ -226,6 +227,15 @@ std::string unsuited_because(QkMethod qk, const TransformerConfig& base) {
   if (needs_turn && !models::scheme_of(base).turns())
     return fmt::format("qk method {} is about rotary positions; the model has {} ones", name_of(qk),
                        name_of(base.positions));
+  // A kept pair has one frequency, whatever the length; those that are not kept by number have the narrower head's.
+  const models::RopeScalingKind kind = base.rope_scaling.kind;
+  const bool is_by_number =
+      kind == models::RopeScalingKind::yarn && qk != QkMethod::pairs && qk != QkMethod::pairs_grouped;
+  if (is_narrower(qk) && (is_by_number || models::rope_limit(base) < std::numeric_limits<int64_t>::max()))
+    return fmt::format(
+        "qk method {} makes heads narrower, whose frequencies are others under this model's rope "
+        "scaling, {}: plain and whitened-rotated keep their width",
+        name_of(qk), models::name_of(kind));
   if (base.qk_norm && qk != QkMethod::none && qk != QkMethod::plain && !maps_after_turn(qk))
     return fmt::format(
         "qk method {} maps queries and keys before the norm that this model puts on them; with such norms only "

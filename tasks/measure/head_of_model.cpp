@@ -40,7 +40,7 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
     maps.has_biases = heads.q_proj().bias().defined() || heads.k_proj().bias().defined();
     maps.wq = rows_with_bias(heads.q_proj(), head * dim, (head + 1) * dim, maps.has_biases);
     maps.wk = rows_with_bias(heads.k_proj(), key * dim, (key + 1) * dim, maps.has_biases);
-    maps.scale = config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
+    maps.scale = models::score_scale(config, group, source.layer);
     maps.is_causal = config.causal;
     if (heads.q_norm()) {
       maps.q_gain = heads.q_norm()->weight().value().to(DType::f64).contiguous();
@@ -60,6 +60,9 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
 
 engine::Tensor layer_inputs(StudiedModel& model, const HeadSource& source, int64_t length, uint64_t seed) {
   const autograd::NoGrad no_grad;
+  const int64_t limit = models::rope_limit(model.description().config);
+  require(length <= limit, "{}: in texts beyond {} tokens, as of {}, its heads turn by other frequencies",
+          source.model.model, limit, length);
   const std::vector<int64_t> span = model.span(source.text, length, static_cast<int64_t>(seed));
   Tensor inputs;
   models::ForwardContext context;

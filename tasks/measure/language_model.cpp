@@ -17,8 +17,9 @@ constexpr int64_t rows_at_once = 128;
 
 /// A group's texts as rows of one x: what all begin with, then what else each has.
 struct Branches {
-  explicit Branches(const TokenBatch& texts, engine::Device device)
-      : shared(shared_of(texts)), ids(texts[0].begin(), texts[0].begin() + shared) {
+  /// `limit`: what texts above it begin with turns otherwise in each (models::rope_limit).
+  Branches(const TokenBatch& texts, engine::Device device, int64_t limit)
+      : shared(shared_of(texts, limit)), ids(texts[0].begin(), texts[0].begin() + shared) {
     std::vector<models::SequenceRows> rows;
     if (shared > 0) rows.push_back({.end = shared});
     for (const std::vector<int64_t>& text : texts) {
@@ -42,8 +43,10 @@ struct Branches {
   std::optional<models::SequenceTokens> sequences;
 
  private:
-  static int64_t shared_of(const TokenBatch& texts) {
+  static int64_t shared_of(const TokenBatch& texts, int64_t limit) {
     auto end = texts[0].end();
+    for (const std::vector<int64_t>& text : texts)
+      if (std::ssize(text) > limit) return 0;
     for (const std::vector<int64_t>& text : texts)
       end = std::mismatch(texts[0].begin(), end, text.begin(), text.end()).first;
     return end - texts[0].begin();
@@ -74,7 +77,7 @@ std::vector<std::vector<Tensor>> hidden_states_of_groups(const models::Transform
   std::vector<Branches> branches;
   std::vector<Tensor> states;
   for (const TokenBatch& texts : groups) {
-    const Branches& own = branches.emplace_back(texts, model.device());
+    const Branches& own = branches.emplace_back(texts, model.device(), models::rope_limit(model.config()));
     const Tensor ids = Tensor::from({1, static_cast<int64_t>(own.ids.size())}, own.ids);  // (1, T)
     states.push_back(model.embed(ids, *own.sequences).value());                           // (1, T, D)
   }

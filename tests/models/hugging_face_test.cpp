@@ -80,7 +80,11 @@ TEST_CASE("rope in its newer and older form", "[hugging-face]") {
   CHECK(plain.rope_base == 10000);
   CHECK(plain.rope_scaling.kind == RopeScalingKind::none);
   const HuggingFaceModel older = parse(llama({{"rope_scaling", {{"rope_type", nullptr}, {"type", "dynamic"}}}}));
-  CHECK(older.not_run == std::vector<std::string>{"rope_scaling: 'dynamic' is not computed"});
+  CHECK(older.not_run.empty());
+  CHECK(older.config.rope_scaling.kind == RopeScalingKind::dynamic);
+  CHECK(older.config.rope_scaling.original_length == 131072);
+  const HuggingFaceModel other = parse(llama({{"rope_scaling", {{"rope_type", nullptr}, {"type", "su"}}}}));
+  CHECK(other.not_run == std::vector<std::string>{"rope_scaling: 'su' is not computed"});
   CHECK(refusal(llama({{"rope_scaling", {{"factor", 0}}}})) ==
         "config.json: rope_scaling: factor: expected a number above 0, got 0");
   CHECK(refusal(llama({{"rope_scaling", {{"factor", nullptr}}}})) == "config.json: rope_scaling: factor: missing");
@@ -165,9 +169,50 @@ TEST_CASE("Gemma 3 from config.jsons of two generations", "[hugging-face]") {
   CHECK(other.config.rope_scaling.factor == 8);
   CHECK(other.config.window_rope_base == 2e4);
   CHECK(other.config.logit_scale == 1 / std::sqrt(168.0));
-  newer["rope_parameters"]["sliding_attention"]["rope_type"] = "yarn";
+  newer["rope_parameters"]["sliding_attention"]["rope_type"] = "ntk";
   newer["attn_logit_softcapping"] = 50.0;
-  CHECK(parse(newer).not_run.size() == 2);
+  newer["rope_parameters"]["rope_theta"] = 1e4;
+  CHECK(parse(newer).not_run.size() == 3);
+}
+
+TEST_CASE("every kind of rotary scaling from its keys", "[hugging-face]") {
+  const auto scaling = [](json rope, json more = json::object()) {
+    rope["rope_theta"] = 1e4;
+    more["rope_scaling"] = nullptr, more["rope_parameters"] = std::move(rope);
+    more["max_position_embeddings"] = 128;
+    const HuggingFaceModel model = parse(llama(more));
+    CHECK(model.not_run.empty());
+    CHECK(model.warnings.empty());
+    return model.config.rope_scaling;
+  };
+  // transformers' get_mscale: 0.1 ln 4 + 1.
+  const RopeScaling yarn = scaling({{"rope_type", "yarn"}, {"factor", 4}, {"original_max_position_embeddings", 32}});
+  CHECK(yarn.kind == RopeScalingKind::yarn);
+  CHECK(yarn.attention_factor == Approx(1.1386294361));
+  CHECK((yarn.low == 1 && yarn.high == 32 && yarn.truncate && yarn.original_length == 32));
+  // Without a factor it is the ratio of the lengths; 0 is as good as nothing.
+  const RopeScaling ratio = scaling({{"type", "yarn"},
+                                     {"original_max_position_embeddings", 64},
+                                     {"beta_fast", 0},
+                                     {"beta_slow", 2},
+                                     {"mscale", 0.707},
+                                     {"mscale_all_dim", 1.0},
+                                     {"truncate", false}});
+  CHECK((ratio.factor == 2 && ratio.high == 32 && ratio.low == 2 && !ratio.truncate));
+  CHECK(ratio.attention_factor == Approx((0.0707 * std::log(2.0) + 1) / (0.1 * std::log(2.0) + 1)));
+  CHECK(scaling({{"rope_type", "yarn"}, {"factor", 4}, {"mscale", 0.7}}).attention_factor == Approx(1.1386294361));
+  CHECK(scaling({{"rope_type", "yarn"}, {"factor", 4}, {"attention_factor", 0.9}}).attention_factor == 0.9);
+  // A length beside the object counts before that in it.
+  json long_rope = {{"rope_type", "longrope"}, {"original_max_position_embeddings", 8}};
+  long_rope["short_factor"] = std::vector<double>(32, 1), long_rope["long_factor"] = std::vector<double>(32, 2.5);
+  const RopeScaling phi = scaling(long_rope, {{"original_max_position_embeddings", 32}});
+  CHECK((phi.original_length == 32 && phi.long_factors[31] == 2.5));
+  CHECK(phi.attention_factor == Approx(std::sqrt(1 + std::log(4.0) / std::log(32.0))));
+  long_rope["short_factor"] = std::vector<double>(31, 1);
+  CHECK_THAT(refusal(llama({{"rope_scaling", nullptr}, {"rope_parameters", long_rope}})),
+             testing::contains("short_factors holds 31; it must hold one for each pair of numbers of a head"));
+  const json llama3 = {{"rope_type", "llama3"}, {"factor", 8}, {"low_freq_factor", 1}, {"high_freq_factor", 4}};
+  CHECK(scaling(llama3).original_length == 128);
 }
 
 TEST_CASE("GPT-2 from its config.json", "[hugging-face]") {
@@ -178,45 +223,60 @@ TEST_CASE("GPT-2 from its config.json", "[hugging-face]") {
   CHECK(model.not_run.empty());
 }
 
-TEST_CASE("a key that changes what is computed keeps a model from being run", "[hugging-face]") {
+TEST_CASE("a key that changes what is computed keeps a model from being run, others are a note", "[hugging-face]") {
   struct KeyCase {
     const char* type;
     json change;
-    std::string wanted;  ///< "" where it is harmless
+    std::string refused;  ///< not_run, without what to do; "" where nothing is
+    std::string ignored;  ///< the keys of the warning; "" where there is none
   };
   const json none = json::object();
-  const std::string unknown =
-      ": not known here; take it out of config.json if it changes nothing that the model computes";
   const KeyCase cases[] = {
-      {"gpt2", {{"scale_attn_weights", false}}, "scale_attn_weights: false, only true is computed"},
-      {"gpt2", {{"scale_attn_weights", true}, {"reorder_and_upcast_attn", true}, {"attn_pdrop", 0.3}}, ""},
+      {"gpt2", {{"scale_attn_weights", false}}, "scale_attn_weights: false: scores without a scale", ""},
+      {"gpt2", {{"scale_attn_weights", true}, {"reorder_and_upcast_attn", true}, {"attn_pdrop", 0.3}}, "", ""},
       {"gpt2",
        {{"scale_attn_by_inverse_layer_idx", true}},
-       "scale_attn_by_inverse_layer_idx: true, only false is computed"},
-      {"gpt2", {{"pruned_heads", {{"1", {0, 2}}}}}, "pruned_heads: object, only {} is computed"},
-      {"gpt2", {{"add_cross_attention", true}}, "add_cross_attention: true, only false is computed"},
-      {"gpt2", {{"rope_theta", 1e4}}, "'rope_theta'" + unknown},
-      {"llama", {{"attention_multiplier", 0.5}}, "'attention_multiplier'" + unknown},
-      {"llama", {{"logits_scaling", 8}}, "logits_scaling: 8, only 1 is computed"},
-      {"llama", {{"logits_scaling", 1.0}, {"rope_interleaved", false}, {"quantization_config", nullptr}}, ""},
-      {"llama", {{"rope_interleaved", true}}, "rope_interleaved: true, only false is computed"},
-      {"llama", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor: 0.5, only 1 is computed"},
+       "scale_attn_by_inverse_layer_idx: true: a scale of the",
+       ""},
+      {"gpt2", {{"pruned_heads", {{"1", {0, 2}}}}}, "pruned_heads: object: heads that were taken out", ""},
+      {"gpt2", {{"pruned_heads", none}}, "", ""},
+      {"gpt2", {{"add_cross_attention", true}}, "add_cross_attention: true: attention to an encoder", ""},
+      {"gpt2", {{"rope_theta", 1e4}}, "", "'rope_theta': not read; transformers does not read it either"},
+      {"gpt2", {{"n_special", 0}, {"predict_special_tokens", true}}, "", ""},
+      {"llama", {{"attention_multiplier", 0.5}}, "attention_multiplier: 0.5: another scale of the scores", ""},
+      {"llama", {{"logits_scaling", 8}}, "logits_scaling: 8: a scale of the logits", ""},
+      {"llama", {{"logits_scaling", 1.0}, {"rope_interleaved", false}, {"quantization_config", nullptr}}, "", ""},
+      {"llama", {{"rope_interleaved", true}}, "rope_interleaved: true: rotary pairs of neighbours", ""},
+      {"llama", {{"alibi", true}}, "alibi: true: ALiBi's slopes", ""},
+      {"llama", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor: 0.5: heads that turn in part", ""},
       {"llama",
        {{"rope_scaling", {{"partial_rotary_factor", 0.5}}}},
-       "rope_scaling: partial_rotary_factor: 0.5, only 1 is computed"},
-      {"llama", {{"rope_scaling", {{"beta_fast", 32}}}}, "rope_scaling: 'beta_fast'" + unknown},
-      {"llama", {{"quantization_config", none}}, "'quantization_config'" + unknown},
-      {"llama", {{"final_logit_softcapping", 30}}, "'final_logit_softcapping'" + unknown},
-      {"llama", {{"sliding_window", 4096}}, "'sliding_window'" + unknown},
-      {"mistral", {{"attention_bias", true}}, "attention_bias: true, only false is computed"},
-      {"qwen2", {{"mlp_bias", true}}, "mlp_bias: true, only false is computed"},
-      {"qwen2", {{"use_mrope", true}}, "use_mrope: true, only false is computed"},
-      {"qwen3", {{"num_experts", 8}}, "num_experts: 8, only 0 is computed"},
+       "rope_scaling: partial_rotary_factor: 0.5: h",
+       ""},
+      {"llama", {{"rope_scaling", {{"alpha", 1000}}}}, "rope_scaling: alpha: 1000: a base that grows", ""},
+      {"llama", {{"rope_scaling", {{"full_attention", none}}}}, "", ""},
+      {"llama",
+       {{"rope_scaling", {{"full_attention", {{"rope_type", "yarn"}}}}}},
+       "rope_scaling: full_attention: ob",
+       ""},
+      {"llama", {{"rope_scaling", {{"beta_fast", 32}}}}, "", "config.json: rope_scaling: 'beta_fast': not read"},
+      {"llama", {{"quantization_config", none}}, "", ""},
+      {"llama",
+       {{"quantization_config", {{"quant_method", "gptq"}, {"bits", 4}}}},
+       "quantised (gptq, 4 bits), and",
+       ""},
+      {"llama", {{"quantization_config", {{"load_in_4bit", true}}}}, "the weights are quantised (bitsandbytes)", ""},
+      {"llama", {{"quantization", {{"group_size", 64}, {"bits", 4}}}}, "the weights are quantised (MLX, 4 bits)", ""},
+      {"llama", {{"final_logit_softcapping", 30}}, "final_logit_softcapping: 30: a cap on the logits", ""},
+      {"llama", {{"sliding_window", 4096}, {"use_sliding_window", false}}, "", "'sliding_window': not read"},
+      {"mistral", {{"attention_bias", true}, {"mlp_bias", false}}, "", "'attention_bias': not read"},
+      {"qwen2", {{"use_mrope", true}}, "use_mrope: true: positions in several dimensions", ""},
+      {"qwen3", {{"num_experts", 8}}, "num_experts: 8: a mixture of experts", ""},
+      {"qwen3", {{"num_experts", 0}, {"moe_intermediate_size", 768}}, "moe_intermediate_size: 768: a mixture", ""},
       {"qwen3",
        {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}, {"f", 6}, {"g", 7}},
-       "'a', 'b', 'c', 'd', 'e' and 2 more: not known here; take them out of config.json if they change nothing that "
-       "the "
-       "model computes"},
+       "",
+       "config.json: 'a', 'b', 'c', 'd', 'e' and 2 more: not read; transformers does not read them either"},
   };
   for (const KeyCase& c : cases) {
     json config = std::string(c.type) == "gpt2" ? gpt2() : llama({{"model_type", c.type}});
@@ -225,7 +285,11 @@ TEST_CASE("a key that changes what is computed keeps a model from being run", "[
       else config[key] = value;
     }
     INFO(c.type << " " << c.change.dump());
-    CHECK(parse(config).not_run == (c.wanted.empty() ? std::vector<std::string>{} : std::vector{c.wanted}));
+    const HuggingFaceModel model = parse(config);
+    REQUIRE(model.not_run.size() == (c.refused.empty() ? 0 : 1));
+    REQUIRE(model.warnings.size() == (c.ignored.empty() ? 0 : 1));
+    if (!c.refused.empty()) CHECK_THAT(model.not_run[0], testing::contains(c.refused.c_str()));
+    if (!c.ignored.empty()) CHECK_THAT(model.warnings[0], testing::contains(c.ignored.c_str()));
   }
 }
 
@@ -236,6 +300,7 @@ TEST_CASE("what transformers writes of a model that is computed keeps none from 
   for (const auto& [name, config] : all.items()) {
     INFO(name);
     CHECK(parse(config).not_run == std::vector<std::string>{});
+    CHECK(parse(config).warnings == std::vector<std::string>{});
   }
 }
 

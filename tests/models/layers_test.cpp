@@ -179,10 +179,11 @@ TEST_CASE("rotary positions from frequencies, scalings and an offset", "[layers]
   CHECK(llama[2] == Approx((1 - share) * f / 8 + share * f));
   CHECK(llama[3] == Approx(std::pow(500000.0, -0.75) / 8));
 
-  const RopeTurns turns(plain, false, DType::f32);
+  const auto same = [&](int64_t) { return plain; };
+  const RopeTurns turns(same, 8, false, DType::f32);
   const Tensor few = turns.rows(0, 3).angles.contiguous();
   const Tensor later = turns.rows(5, 8).angles.contiguous();
-  const Tensor at_once = RopeTurns(plain, false, DType::f32).rows(0, 8).angles;
+  const Tensor at_once = RopeTurns(same, 8, false, DType::f32).rows(0, 8).angles;
   CHECK(distance(few, at_once.slice(0, 0, 3)) == 0);
   CHECK(distance(later, at_once.slice(0, 5, 8)) == 0);
 

@@ -164,11 +164,11 @@ TEST_CASE("a recorded token has no place behind the last position", "[generation
 
 TEST_CASE("a table of turns that one stream has made is whole for every other") {
   if (is_absent()) return;
-  const std::vector<double> frequencies{1, 0.1, 0.01};
+  const auto frequencies = [](int64_t) { return std::vector<double>{1, 0.1, 0.01}; };
   const engine::DeviceStream one(cuda), two(cuda);
   for (int round = 0; round < 4; ++round) {
     const engine::DeviceScope there(cuda);
-    const RopeTurns turns(frequencies, false, engine::DType::f32);
+    const RopeTurns turns(frequencies, 64, false, engine::DType::f32);
     {
       const engine::StreamScope scope(one.handle());
       turns.rows(0, 64);
@@ -176,7 +176,7 @@ TEST_CASE("a table of turns that one stream has made is whole for every other") 
     const engine::StreamScope scope(two.handle());
     const std::vector<float> got = turns.rows(0, 64).angles.to_vector<float>();
     const engine::DeviceScope here(engine::cpu);
-    CHECK(got == RopeTurns(frequencies, false, engine::DType::f32).rows(0, 64).angles.to_vector<float>());
+    CHECK(got == RopeTurns(frequencies, 64, false, engine::DType::f32).rows(0, 64).angles.to_vector<float>());
   }
 }
 

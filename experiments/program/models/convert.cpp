@@ -53,7 +53,7 @@ std::string growth_note(const ConvertArguments& arguments, const std::optional<m
       fmt::format("the new files have {}, the model's {}", models::size_text(after), models::size_text(before));
   const auto source = models::ModelFiles::open(arguments.model);
   const auto bytes_in = [&](std::optional<models::WeightType> other) {
-    if (arguments.format.empty() && source->layout().scheme != models::NameScheme::headroom)
+    if (arguments.format.empty() && source->scheme() != models::NameScheme::headroom)
       return tensor_bytes(*source, arguments.out, {.type = other});
     const auto format = models::export_format_named(arguments.format.empty() ? "compat" : arguments.format);
     return export_bytes(*source, {source->description().config, {}}, format, arguments.out, other);

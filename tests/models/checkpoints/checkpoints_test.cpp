@@ -7,6 +7,7 @@
 #include "models/checkpoints/model_files.h"
 #include "models/gguf/gguf.h"
 #include "models/model_cache.h"
+#include "models/safetensors/safetensors.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -211,8 +212,8 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   copy.set("num_hidden_layers", 1);
   CHECK_THAT(copy.refusal(), contains("is no weight of this model"));
   copy.set("num_hidden_layers", 2);
-  copy.set("rope_parameters", {{"rope_type", "yarn"}, {"rope_theta", 1e4}, {"factor", 2}});
-  CHECK_THAT(copy.refusal(), contains("is not run here") && contains("yarn"));
+  copy.set("rope_parameters", {{"rope_type", "ntk"}, {"rope_theta", 1e4}, {"factor", 2}});
+  CHECK_THAT(copy.refusal(), contains("is not run here") && contains("ntk"));
   copy.set("rope_parameters", nullptr);
   copy.set("eos_token_id", "none");
   CHECK_THAT(copy.refusal(),
@@ -220,6 +221,96 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   fs::remove(copy.path() / "config.json");
   CHECK_THAT(copy.refusal(), contains("is not a model's folder: it has no config.json"));
   CHECK_THAT(error_of([&] { ModelFiles::open(copy.path() / "absent"); }), contains("there is no such model"));
+}
+
+TEST_CASE("a copied head is left out, one that differs is used, and wrappers of names are read over", "[pretrained]") {
+  const Json all = fixtures();
+  for (const char* name : {"llama3.2-tied", "qwen3", "gpt2", "gemma3"}) {
+    INFO(name);
+    const Copy copy(name);
+    if (!copy.json("config.json").value("tie_word_embeddings", true)) copy.set("tie_word_embeddings", true);
+    const bool is_gpt2 = std::string(name) == "gpt2";
+    const fs::path file = copy.path() / "model.safetensors";
+    NamedTensors own;
+    Tensor embedding;
+    {
+      const SafetensorsFile read(file);
+      for (const std::string& tensor : read.names()) {
+        if (tensor == "lm_head.weight") continue;
+        own.emplace_back(tensor, read.tensor(tensor));
+        if (tensor.ends_with(is_gpt2 ? "wte.weight" : "embed_tokens.weight")) embedding = own.back().second;
+      }
+    }
+    const auto logits_of = [&](const NamedTensors& tensors, const std::string& note) {
+      write_safetensors(file, tensors);
+      const auto files = ModelFiles::open(copy.path());
+      const std::vector<std::string>& notes = files->description().warnings;
+      CHECK(notes.size() == (note.empty() ? 0 : 1));
+      if (!note.empty() && !notes.empty()) CHECK_THAT(notes[0], contains(note.c_str()));
+      return files->load()->forward(tokens_of(all[name])).value();
+    };
+    const auto with_head = [&](const Tensor& head) {
+      NamedTensors tensors = own;
+      tensors.emplace_back("lm_head.weight", head);
+      return tensors;
+    };
+    const auto wrapped = [&](const std::string& prefix, bool drops_base) {
+      NamedTensors tensors;
+      for (const auto& [tensor, values] : own) {
+        const std::string base = is_gpt2 ? "transformer." : "model.";
+        tensors.emplace_back(prefix + (drops_base && tensor.starts_with(base) ? tensor.substr(base.size()) : tensor),
+                             values);
+      }
+      return tensors;
+    };
+    const Tensor want = logits_of(own, "");
+    const auto same = [&](const NamedTensors& tensors, const std::string& note = "") {
+      return logits_of(tensors, note).to_vector<float>() == want.to_vector<float>();
+    };
+    CHECK(same(with_head(embedding)));
+    CHECK(same(with_head(embedding.to(engine::DType::f32))));
+    CHECK(same(wrapped("_orig_mod.", false), "read without _orig_mod."));
+    CHECK(same(wrapped("module.", false), "read without module."));
+    CHECK(same(wrapped("base_model.model.", false), "read without base_model.model."));
+    CHECK(same(wrapped("module._orig_mod.", true), "read without _orig_mod. and without module."));
+    CHECK(same(wrapped("", true)));
+    const Tensor other = embedding.clone().to(engine::DType::f32);
+    other.mutable_data<float>()[7] += 0.5F;
+    CHECK_FALSE(same(with_head(other), "lm_head.weight differs from "));
+    CHECK_FALSE(ModelFiles::open(copy.path())->description().config.tied);
+    if (is_gpt2) continue;
+    copy.set("tie_word_embeddings", false);
+    write_safetensors(file, own);
+    CHECK_THAT(copy.refusal(), contains("tie_word_embeddings is false and there is no lm_head.weight: if the embedding "
+                                        "is the head, set it to true in"));
+  }
+}
+
+TEST_CASE("the index decides which of several files is read", "[pretrained]") {
+  const Copy copy("tinyllama-sharded");
+  const auto before = ModelFiles::open(copy.path());
+  CHECK(before->description().warnings.empty());
+  const std::string shard = copy.json("model.safetensors.index.json")["weight_map"]["lm_head.weight"];
+  NamedTensors other;
+  {
+    const SafetensorsFile read(copy.path() / shard);
+    for (const std::string& name : read.names()) other.emplace_back(name, read.tensor(name));
+  }
+  for (auto& [name, values] : other) values = Tensor::zeros(values.shape());
+  write_safetensors(copy.path() / "model.safetensors", other);
+  const auto beside = ModelFiles::open(copy.path());
+  REQUIRE(beside->description().warnings.size() == 1);
+  CHECK_THAT(beside->description().warnings[0], contains("model.safetensors: not read: model.safetensors.index.json"));
+  // A tensor of one shard that the index puts into another file.
+  Json index = copy.json("model.safetensors.index.json");
+  index["weight_map"]["lm_head.weight"] = "model.safetensors";
+  write_safetensors(copy.path() / "model.safetensors", {{"lm_head.weight", Tensor::zeros({37, 24})}});
+  copy.write("model.safetensors.index.json", index);
+  const auto overlaid = ModelFiles::open(copy.path());
+  REQUIRE(overlaid->description().warnings.size() == 1);
+  CHECK_THAT(overlaid->description().warnings[0], contains("1 tensors lie in more than one file"));
+  const StoredTensor head = overlaid->tensors().read("lm_head.weight");
+  CHECK(std::get<Tensor>(head).to(engine::DType::f32).to_vector<float>() == std::vector<float>(37 * 24));
 }
 
 TEST_CASE("an index of shards that lies is refused", "[pretrained]") {

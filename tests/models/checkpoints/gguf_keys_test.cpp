@@ -1,5 +1,6 @@
 // What of a GGUF file's metadata keeps its model from being run.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "models/checkpoints/model_files.h"
@@ -47,15 +48,31 @@ TEST_CASE("a GGUF key that changes what is computed keeps a model from being run
   CHECK(refused("expert_count", whole(0)) == Reasons{});
   CHECK(refused("expert_count", text("0")) == Reasons{"llama.expert_count: only 0 is computed"});
   CHECK(refused("final_logit_softcapping", fraction(30)).size() == 1);
-  CHECK(refused("rope.scaling.attn_factor", fraction(0.1)).size() == 1);
   CHECK(refused("rope.scaling.original_context_length", whole(64)) == Reasons{});
-  CHECK(refused("attention.scale", fraction(0.1)) ==
-        Reasons{"'llama.attention.scale': not known here, and may change what is computed"});
-  CHECK(described({{"qwen2.attention.scale", fraction(0.1)}, {"general.anything", whole(1)}}).not_run == Reasons{});
+  CHECK(refused("attention.scale", fraction(0.1)) == Reasons{"llama.attention.scale: only 0 is computed"});
+  const ModelDescription other = described({{"qwen2.attention.scale", fraction(0.1)}, {"general.anything", whole(1)}});
+  CHECK((other.not_run.empty() && other.warnings.empty()));
   GgufPairs many;
   for (int i = 0; i < 1000; ++i) many.emplace_back("llama.x" + std::to_string(i), whole(i));
-  CHECK(described(many).not_run.size() == 6);
-  CHECK(described(many).not_run.back() == "995 more such keys");
+  const ModelDescription noted = described(many);
+  CHECK(noted.not_run.empty());
+  REQUIRE(noted.warnings.size() == 1);
+  CHECK_THAT(noted.warnings[0], testing::contains("'llama.x0', 'llama.x1', 'llama.x10', 'llama.x100', 'llama.x101' and "
+                                                  "995 more: not read; llama.cpp does not read them either"));
+}
+
+TEST_CASE("a special token beyond the vocabulary is a note, and llama.cpp's default is taken", "[gguf]") {
+  const ModelDescription model = described({{"tokenizer.ggml.model", text("llama")},
+                                            {"tokenizer.ggml.bos_token_id", whole(99)},
+                                            {"tokenizer.ggml.eos_token_id", whole(1000)},
+                                            {"tokenizer.ggml.eot_token_id", whole(37)}});
+  CHECK(model.bos == 1);
+  CHECK(model.eos == std::vector<int64_t>{2});
+  REQUIRE(model.warnings.size() == 3);
+  CHECK_THAT(model.warnings[0],
+             testing::contains("tokenizer.ggml.bos_token_id: 99 is no token of the vocabulary of 37: "
+                               "1 is taken, as llama.cpp does"));
+  CHECK_THAT(model.warnings[2], testing::contains("none is taken"));
 }
 
 TEST_CASE("layers of a GGUF file that differ are read from lists", "[gguf]") {
@@ -95,6 +112,24 @@ TEST_CASE("a GGUF file's factor of rope without a kind is linear", "[gguf]") {
   const ModelDescription none =
       described({{"llama.rope.scaling.factor", fraction(4)}, {"llama.rope.scaling.type", text("none")}});
   CHECK(none.config.rope_scaling.kind == RopeScalingKind::none);
+}
+
+TEST_CASE("yarn and a factor of attention are read from a GGUF file as llama.cpp reads them", "[gguf]") {
+  const RopeScaling yarn = described({{"llama.rope.scaling.type", text("yarn")},
+                                      {"llama.rope.scaling.factor", fraction(4)},
+                                      {"llama.rope.scaling.original_context_length", whole(16)},
+                                      {"llama.rope.scaling.attn_factor", fraction(0.5)}})
+                               .config.rope_scaling;
+  CHECK((yarn.kind == RopeScalingKind::yarn && yarn.factor == 4 && yarn.original_length == 16));
+  CHECK((yarn.low == 1 && yarn.high == 32));
+  CHECK(yarn.attention_factor == Approx(0.5 * (0.1 * std::log(4.0) + 1)));
+  CHECK(described({{"llama.rope.scaling.attn_factor", fraction(0.5)}}).config.rope_scaling.attention_factor == 0.5);
+  CHECK(described({{"llama.rope.scaling.type", text("dynamic")}}).not_run ==
+        std::vector<std::string>{"llama.rope.scaling.type: 'dynamic' is not computed"});
+  CHECK_THAT(testing::error_of([] {
+               (void)described({{"llama.rope.scaling.type", text("longrope")}});
+             }),
+             testing::contains("has no tensor 'rope_factors_short.weight'"));
 }
 
 }  // namespace headroom::models

@@ -175,4 +175,20 @@ TEST_CASE("another model's tokenizer is refused, naming both", "[pretrained]") {
   CHECK_THAT(refusal(2 * tokens), contains(fmt::format("/m has {} embeddings", 2 * tokens)));
 }
 
+TEST_CASE("an added token without an embedding is an error in a text alone", "[pretrained]") {
+  const TemporaryFolder folder;
+  Json json = tokenizer_json(cases(), "GPT-2");
+  const auto tokens = static_cast<int64_t>(json["model"]["vocab"].size()) + 2;
+  write_small_llama(folder / "m", tokens);
+  json["added_tokens"].push_back({{"id", tokens}, {"content", "[PAD]"}, {"special", true}});
+  testing::write_bytes(folder / "m/tokenizer.json", json.dump());
+  const auto tokenizer = ModelFiles::open(folder / "m")->tokenizer();
+  CHECK(tokenizer->vocab_size() == tokens);
+  CHECK_FALSE(tokenizer->encode("a text").empty());
+  CHECK_FALSE(tokenizer->encode("a [PAD] text", Specials::plain).empty());
+  CHECK_THAT(error_of([&] { (void)tokenizer->encode("a [PAD] text"); }),
+             contains(fmt::format("the text has '[PAD]', token {}, and the model has embeddings for {} tokens only",
+                                  tokens, tokens)));
+}
+
 }  // namespace headroom::models
