@@ -19,6 +19,7 @@
 #include "models/costs.h"
 #include "models/write/convert.h"
 #include "tasks/data/locate.h"
+#include "tasks/finetune/sentence_classification.h"
 #include "tasks/measure/choice_scores.h"
 #include "tasks/measure/perplexity.h"
 #include "tasks/measure/text_tokens.h"
@@ -31,6 +32,7 @@ struct EvalArguments {
   std::string text, protocol = "disjoint", against;
   int64_t context = 512, stride = 0, max_tokens = 0;
   std::string choices, form, label = "label";  ///< form: --template
+  std::string classify, text_column;
   std::vector<std::string> answers;
   int64_t max_items = 0;
   bool json = false;
@@ -45,6 +47,12 @@ std::string unescaped(const std::string& text) {
     out += !is_code ? text[i] : next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
     if (is_code) ++i;
   }
+  return out;
+}
+
+/// What the files were found to say, besides.
+nlohmann::ordered_json with_warnings(nlohmann::ordered_json out, const models::ModelDescription& description) {
+  if (!description.warnings.empty()) out["warnings"] = description.warnings;
   return out;
 }
 
@@ -85,6 +93,40 @@ void print(const tasks::ChoiceScores& s) {
   fmt::print("log loss            {:.4f}  ± {:.4f}\n", s.log_loss, s.stderr_log_loss);
   fmt::print("commonest answer    {:.4f}\n", s.commonest);
   fmt::print("guessing            {:.4f}\n", s.chance);
+}
+
+/// How well a classifier tells the classes of a table's sentences.
+void eval_classes(const EvalArguments& arguments) {
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const models::ModelDescription& description = files->description();
+  require(description.config.pooling == models::Pooling::last,
+          "{}: is no classifier (an architecture that ends in ForSequenceClassification); --text and --choices measure "
+          "language models",
+          arguments.model.path);
+  const std::optional<int64_t> bos = description.text_begin();
+  const tasks::SentenceTable table{.text = arguments.text_column,
+                                   .label = arguments.label,
+                                   .classes = description.config.output_dim,
+                                   .bos = bos ? std::optional(static_cast<int32_t>(*bos)) : std::nullopt,
+                                   .longest = description.context};
+  std::vector<tasks::LabelledSentence> items =
+      tasks::read_sentences(arguments.classify, table, *files->tokenizer()).items;
+  if (arguments.max_items > 0 && std::ssize(items) > arguments.max_items)
+    items.resize(static_cast<size_t>(arguments.max_items));
+  const auto model = arguments.model.load(*files);
+  const auto count = static_cast<double>(items.size());
+  tasks::ClassPredictions p;
+  {
+    ProgressLine line;
+    p = tasks::predict_classes(*model, items, 16, [&](int64_t done) {
+      line.show(fmt::format("{}/{} sentences", done, items.size()), static_cast<double>(done) / count);
+    });
+  }
+  if (!arguments.json)
+    return fmt::print("accuracy {:.4f}, cross-entropy {:.4f} ({} sentences)\n", p.accuracy, p.cross_entropy,
+                      items.size());
+  print_json(with_warnings({{"accuracy", p.accuracy}, {"cross_entropy", p.cross_entropy}, {"items", items.size()}},
+                           description));
 }
 
 /// The first --max-tokens of a text's tokens (0: all).
@@ -150,8 +192,9 @@ void eval_choices(const EvalArguments& arguments) {
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
   const auto model = arguments.model.load(*files);
-  const tasks::ChoiceOptions options{
-      .context = description.context, .bos = description.text_begin(), .cache = arguments.model.cache_types(description.config)};
+  const tasks::ChoiceOptions options{.context = description.context,
+                                     .bos = description.text_begin(),
+                                     .cache = arguments.model.cache_types(description.config)};
   tasks::ChoiceScores scores;
   {
     ProgressLine line;
@@ -160,7 +203,7 @@ void eval_choices(const EvalArguments& arguments) {
                 static_cast<double>(done) / static_cast<double>(items.size()));
     });
   }
-  if (arguments.json) print_json(json_of(scores));
+  if (arguments.json) print_json(with_warnings(json_of(scores), description));
   else print(scores);
 }
 
@@ -171,10 +214,12 @@ void check_context(int64_t context, const models::ModelDescription& model, const
 }
 
 void eval(EvalArguments& arguments, bool has_context) {
+  if (arguments.text.empty() + arguments.choices.empty() + arguments.classify.empty() != 2)
+    throw UsageError("eval needs --text, --choices or --classify, one of them");
+  arguments.model.exact |= !arguments.classify.empty();  // as finetune measures
   const ModelScope scope(arguments.model);
-  if (arguments.text.empty() == arguments.choices.empty())
-    throw UsageError("eval needs --text or --choices, one of them");
   if (!arguments.choices.empty()) return eval_choices(arguments);
+  if (!arguments.classify.empty()) return eval_classes(arguments);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
@@ -212,14 +257,15 @@ void eval(EvalArguments& arguments, bool has_context) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string begin = options.bos ? tokenizer->token_bytes(*options.bos) : "";
   const int64_t cache_bytes = models::cache_bytes(description.config, options.cache);
-  if (arguments.json) print_json(json_of(result, arguments, begin, cache_bytes, seconds));
+  if (arguments.json) print_json(with_warnings(json_of(result, arguments, begin, cache_bytes, seconds), description));
   else print(result, arguments, begin, cache_bytes, seconds);
 }
 
 }  // namespace
 
 void add_eval_command(Command app) {
-  const Command command = app.command("eval", "measure a trained model's perplexity on a text, or its choices");
+  const Command command =
+      app.command("eval", "measure a trained model's perplexity on a text, its choices or its classes");
   const auto a = std::make_shared<EvalArguments>();
   add_model_options(command, a->model);
   add_exact_option(command, a->model);
@@ -246,6 +292,12 @@ void add_eval_command(Command app) {
       .option("--answer TEXT", a->answers,
               "an answer of the table's rows; give two or more, in the order of the labels")
       .one_value_each();
+  command
+      .option("--classify TABLE", a->classify,
+              "in place of a text: labelled sentences, as finetune takes them, for a classifier")
+      .path_by(tasks::named_text);
+  command.option("--text-column COLUMN", a->text_column,
+                 "of the sentences to classify (default: the only one beside the label's)");
   command.option("--label COLUMN", a->label, "the table's column with the number of the right answer, from 0");
   command.option("--max-items N", a->max_items, "only the first N items");
   command.flag("--json", a->json, "as one JSON object; \"stderr\" is that of the NLL over windows");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/ops/concat/concat.h"
 #include "engine/ops/log_softmax/log_softmax.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -48,7 +49,7 @@ struct LogitsArguments {
   ModelArguments model;
   std::string tokens, prompt;
   int64_t top = 10;
-  bool rounded = false, json = false;
+  bool rounded = false, one_by_one = false, json = false;
 };
 
 /// The tokens that are asked for; `tokenizer` is null where they are given as ids.
@@ -122,8 +123,12 @@ void logits(LogitsArguments& arguments) {
   const std::vector<int64_t> ids = tokens_of(arguments, files->description(), tokenizer.get());
   const auto model = arguments.model.load(*files);
   models::ModelCache state(model->config());
-  const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);        // (1, T)
-  const Tensor y = model->decode(tokens, state).to(engine::DType::f32).to(engine::cpu);  // (1, T, V)
+  const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);  // (1, T)
+  std::vector<Tensor> parts;
+  const int64_t step = arguments.one_by_one ? 1 : tokens.dim(1);
+  for (int64_t begin = 0; begin < tokens.dim(1); begin += step)
+    parts.push_back(model->decode(tokens.slice(1, begin, begin + step), state));     // (1, step, V)
+  const Tensor y = engine::concat(parts, 1).to(engine::DType::f32).to(engine::cpu);  // (1, T, V)
   const int64_t vocab = y.dim(-1);
   std::vector<Prediction> predictions;
   for (size_t t = 0; t < ids.size(); ++t)
@@ -158,6 +163,7 @@ void add_logits_command(Command app) {
   command.option("--prompt TEXT", a->prompt, "the text").one_value();
   command.option("--tokens 1,2,3", a->tokens, "its token ids instead, separated by commas");
   command.option("--top K", a->top, "how many of the likeliest tokens are printed").hide_default();
+  command.flag("--one-by-one", a->one_by_one, "give the tokens one after the other, as text is generated");
   command.flag("--rounded", a->rounded,
                "activations in 8 bits, as generate and eval have them without --exact (default: exact)");
   command.flag("--json", a->json, "one JSON list: {\"token\", \"logsumexp\", \"top\": [[id, logit]]} per position");
