@@ -144,16 +144,16 @@ def errors_of(program, folder, model, original, ids):
     back = subprocess.run([program, "convert", str(folder / "m.gguf"), "-o", str(folder / "back")], capture_output=True, text=True, check=False)
     if back.returncode:
         raise RuntimeError(back.stderr.strip())
-    # GGUF files cannot say that a base grows: theirs is the model in texts of its length.
-    short = ids if model.config.rope_parameters.get("rope_type") != "dynamic" else ids[:original]
+    # GGUF files cannot say that a base grows: theirs is the model in texts of its length. transformers keeps the base of a
+    # longer text for one of just that length.
+    short = ids if model.config.rope_parameters.get("rope_type") != "dynamic" else ids[: original - 1]
+    with torch.no_grad():
+        theirs = model(torch.tensor([short])).logits[0].double()
     for name in ("m.gguf", "back"):
-        out[name] = (logits_of(program, folder / name, short) - theirs[: len(short)]).abs().max().item() / scale
-        if short is not ids:
-            with torch.no_grad():
-                out[name] = (logits_of(program, folder / name, short) - model(torch.tensor([short])).logits[0].double()).abs().max().item() / scale
+        out[name] = (logits_of(program, folder / name, short) - theirs).abs().max().item() / scale
     if xllamacpp:
         # It chooses longrope's factors by its context, not by the text.
-        context = 256 if len(short) > original else original
+        context = model.config.max_position_embeddings if len(short) > original else original
         if len(short) < context:
             rows = logits_of(program, folder / "m.gguf", short)[-1].log_softmax(-1)
             out["llama.cpp"] = max(abs(rows[token].item() - p) for token, p in llama_cpp(folder / "m.gguf", short, context).items())
