@@ -79,11 +79,11 @@ void check_rope(const Family& family, const TransformerConfig& c) {
                         s.attention_factor == 1),
           "rope scaling {} with {} in layers with a window: no GGUF file of gemma3 says so", name_of(s.kind),
           name_of(window.kind));
-  require(is_llama || s.kind != RopeScalingKind::longrope, "rope scaling longrope: no GGUF file of {} says so",
-          family.gguf);
-  require(is_llama || s.kind != RopeScalingKind::yarn || has_gguf_yarn(c),
-          "yarn with other bounds than {} and {} turns, or without truncate: no GGUF file of {} says so", yarn_slow,
-          yarn_fast, family.gguf);
+  // Readers of other families look for no tensors of divisors.
+  const bool has_usual_bounds = s.kind != RopeScalingKind::yarn || has_gguf_yarn(c);
+  require(is_llama || (s.kind != RopeScalingKind::longrope && s.kind != RopeScalingKind::llama3 && has_usual_bounds),
+          "rope scaling {}{}: no GGUF file of {} says so", name_of(s.kind),
+          has_usual_bounds ? "" : " with bounds of its own, or not truncated", family.gguf);
 }
 
 /// What Gemma's readers take for granted is checked; what they look for is written.

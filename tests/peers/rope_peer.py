@@ -121,6 +121,7 @@ def llama_cpp(file, ids, context):
     p.model.path, p.n_ctx, p.n_parallel, p.fit_params, p.warmup, p.port, p.endpoint_props = str(file), context, 1, False, False, 0, False
     p.cpuparams.n_threads = 1
     p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+    p.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     server = xllamacpp.Server(p)
     body = {"prompt": ids, "n_predict": 1, "n_probs": 8, "temperature": 0.0, "cache_prompt": False}
     request = urllib.request.Request(server.listening_address + "/completion", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
