@@ -16,9 +16,12 @@ size_t character_bytes(std::string_view text) {
   return bytes;
 }
 
-/// U+0080 to U+009F, which terminals obey like ESC [.
-bool is_c1(std::string_view character) {
-  return character.size() == 2 && character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0;
+/// The code point of a character of UTF-8.
+char32_t code_point(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  char32_t point = character.size() == 1 ? first : first & (0xFFU >> (character.size() + 1));
+  for (const char byte : character.substr(1)) point = point << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
+  return point;
 }
 
 std::string escaped(unsigned char byte) {
@@ -29,14 +32,19 @@ std::string escaped(unsigned char byte) {
 
 }  // namespace
 
+bool is_control(char32_t c) {
+  const bool is_turn =
+      c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || is_turn || c == 0xFEFF;
+}
+
 std::string excerpt(std::string_view text, size_t most) {
   std::string out;
   for (size_t count = 0; !text.empty(); ++count) {
     if (count == most) return out + "…";
     const size_t bytes = character_bytes(text);
     const std::string_view character = text.substr(0, bytes == 0 ? 1 : bytes);
-    const auto first = static_cast<unsigned char>(character[0]);
-    if (bytes == 0 || first < 0x20 || first == 0x7F || is_c1(character))
+    if (bytes == 0 || is_control(code_point(character)))
       for (const char byte : character) out += escaped(static_cast<unsigned char>(byte));
     else out += character;
     text.remove_prefix(character.size());

@@ -11,6 +11,8 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 
 #ifdef HEADROOM_OPENMP
 #include <omp.h>
@@ -27,11 +29,9 @@ int default_threads() {
   static const int threads = [] {
     const char* text = std::getenv("HEADROOM_THREADS");
     if (!text) return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    require(*text && !*end && value >= 1 && value <= 4096, "HEADROOM_THREADS: '{}' is not a number from 1 to 4096",
-            text);
-    return static_cast<int>(value);
+    const auto value = read_number(text, 1, 4096);
+    require(value.has_value(), "HEADROOM_THREADS: '{}' is not a number from 1 to 4096", excerpt(text));
+    return *value;
   }();
   return threads;
 }
@@ -51,6 +51,7 @@ struct Job {
     inside_parallel = true;
     for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
       try {
+        check_stopped();
         task(data, i);
       } catch (...) {
         const std::lock_guard lock(error_mutex);
@@ -186,7 +187,10 @@ void run_tasks(int64_t count, Task task, const void* data) {
   if (count <= 0) return;
   const int threads = static_cast<int>(std::min<int64_t>(count, num_threads()));
   if (threads == 1 || inside_parallel) {
-    for (int64_t i = 0; i < count; ++i) task(data, i);
+    for (int64_t i = 0; i < count; ++i) {
+      check_stopped();
+      task(data, i);
+    }
     return;
   }
   Job job{count, task, data, context(), {}, {}, {}};

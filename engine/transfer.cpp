@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/parallel.h"
+#include "engine/read_number.h"
 #include "engine/tensor.h"
 
 namespace headroom::engine {
@@ -29,9 +30,9 @@ Device device_of(const std::string& name) {
   const std::string prefix = "cuda";
   if (name == prefix) return {Device::Kind::cuda, 0};
   const std::string index = name.starts_with(prefix + ":") ? name.substr(prefix.size() + 1) : "";
-  const bool is_number = !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == index.npos;
-  require(is_number, "device: unknown '{}'; known: cpu, cuda, cuda:0", excerpt(name));
-  return {Device::Kind::cuda, std::stoi(index)};
+  const auto number = read_number(index, 0, 9999);
+  require(number.has_value(), "device: unknown '{}'; known: cpu, cuda, cuda:0", excerpt(name));
+  return {Device::Kind::cuda, *number};
 }
 
 bool device_is_lost() { return is_lost; }

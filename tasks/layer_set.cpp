@@ -1,11 +1,12 @@
 #include "tasks/layer_set.h"
 
-#include <charconv>
 #include <limits>
 #include <string_view>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "tasks/finetune/permutation.h"
 
 namespace headroom::tasks {
@@ -14,11 +15,9 @@ namespace {
 constexpr const char* forms = "\"all\", \"odd\", \"deepest:4\", \"random:4\", or numbers and ranges as \"0-5,7\"";
 
 int64_t layer_number(std::string_view digits, const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  require(!digits.empty() && error == std::errc() && end == digits.data() + digits.size() && digits[0] != '-',
-          "layers: '{}' in '{}' is no number; expected {}", digits, text, forms);
-  return value;
+  const auto value = read_number<int64_t>(digits, 0);
+  require(value.has_value(), "layers: '{}' in '{}' is no number; expected {}", excerpt(digits), excerpt(text), forms);
+  return *value;
 }
 
 std::set<int64_t> listed(const std::string& text, int64_t layers) {

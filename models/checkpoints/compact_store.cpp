@@ -1,8 +1,7 @@
 #include "models/checkpoints/compact_store.h"
 
-#include <charconv>
-
 #include "engine/error.h"
+#include "engine/read_number.h"
 #include "models/files/json.h"
 
 namespace headroom::models {
@@ -22,11 +21,9 @@ std::string_view next_word(std::string_view& text) {
 
 int64_t next_size(std::string_view& text) {
   const std::string_view word = next_word(text);
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  require(error == std::errc() && end == word.data() + word.size() && value >= 1 && value <= most_block_rows,
-          "{} is no number of rows or columns", quoted_name(std::string(word)));
-  return value;
+  const auto value = read_number<int64_t>(word, 1, most_block_rows);
+  require(value.has_value(), "{} is no number of rows or columns", quoted_name(std::string(word)));
+  return *value;
 }
 
 }  // namespace

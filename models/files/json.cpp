@@ -90,16 +90,17 @@ Json read_optional_object(const std::filesystem::path& path) {
   return json;
 }
 
+int64_t whole_number(const Json& json, int64_t most) {
+  const bool fits = json.is_number_unsigned() && json.get<uint64_t>() <= static_cast<uint64_t>(most);
+  require(fits, "{} is no whole number from 0 to {}", shown(json), most);
+  return json.get<int64_t>();
+}
+
 std::string shown(const Json& json) {
   if (json.is_structured()) return json.type_name();
   return json.is_string() ? quoted_name(json.get_ref<const std::string&>()) : json.dump();
 }
 
-std::string quoted_name(const std::string& name) {
-  constexpr size_t longest = 200;
-  std::string text = Json(name.substr(0, longest)).dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.front() = text.back() = '\'';
-  return name.size() > longest ? text + "…" : text;
-}
+std::string quoted_name(const std::string& name) { return "'" + excerpt(name, 200) + "'"; }
 
 }  // namespace headroom::models

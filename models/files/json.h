@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +16,10 @@ nlohmann::json read_json(const std::filesystem::path& path);
 
 /// A JSON object from a file; an empty one where there is no such file. Throws Error naming it.
 nlohmann::json read_optional_object(const std::filesystem::path& path);
+
+/// A whole number from 0 to `most`, by default all that a double counts to. Throws Error for anything else:
+/// nlohmann-json turns what does not fit into another number.
+int64_t whole_number(const nlohmann::json& json, int64_t most = int64_t{1} << 53);
 
 /// A value for an error message: an array or object by its kind only, as printing it recurses as deep as the file
 /// likes, a string as quoted_name() has it.

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "engine/error.h"
+#include "engine/read_number.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
 #include "models/tokenizers/loaders.h"
@@ -36,14 +36,12 @@ void read_line(std::string_view line, std::vector<std::string>& tokens) {
   const size_t space = std::min(line.find(' '), line.size());
   const std::string bytes = from_base64(line.substr(0, space));
   const std::string_view number = line.substr(std::min(space + 1, line.size()));
-  int64_t rank = -1;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
-  require(
-      !bytes.empty() && bytes.size() <= longest_token && error == std::errc() && end == number.data() + number.size(),
-      "expected a token in base64, a space and its rank, got {}", quoted_name(std::string(line)));
-  require(rank >= 0 && rank < rank_count, "rank {} is not one of Llama 3's {}", rank, rank_count);
-  std::string& token = tokens[static_cast<size_t>(rank)];
-  require(token.empty(), "rank {} is given twice", rank);
+  const auto rank = read_number<int64_t>(number);
+  require(!bytes.empty() && bytes.size() <= longest_token && rank,
+          "expected a token in base64, a space and its rank, got {}", quoted_name(std::string(line)));
+  require(*rank >= 0 && *rank < rank_count, "rank {} is not one of Llama 3's {}", *rank, rank_count);
+  std::string& token = tokens[static_cast<size_t>(*rank)];
+  require(token.empty(), "rank {} is given twice", *rank);
   token = bytes;
 }
 

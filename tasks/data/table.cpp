@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "models/files/mapped_file.h"
 #include "models/files/utf8.h"
 
@@ -47,11 +48,10 @@ size_t column_named(const std::vector<std::string>& names, std::string_view name
 }
 
 int64_t class_number(std::string_view text, int64_t classes, const char* of) {
-  int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  require(error == std::errc() && end == text.data() + text.size() && number >= 0 && number < classes,
-          "label '{}' is none of 0 to {}, the numbers of the {}", text.substr(0, 40), classes - 1, of);
-  return number;
+  const auto number = read_number<int64_t>(text, 0, classes - 1);
+  require(number.has_value(), "label '{}' is none of 0 to {}, the numbers of the {}", excerpt(text, 40), classes - 1,
+          of);
+  return *number;
 }
 
 void for_each_row(const std::filesystem::path& path, const char* kind,

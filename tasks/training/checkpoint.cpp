@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "models/files/json.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::tasks {
@@ -28,7 +29,7 @@ json to_json(const Checkpoint& checkpoint) {
 }
 
 void from_json(const json& state, Checkpoint& checkpoint) {
-  checkpoint.step = state.at("step").get<int64_t>();
+  checkpoint.step = models::whole_number(state.at("step"));
   checkpoint.streams = state.at("streams").get<std::map<std::string, uint64_t>>();
   if (state.contains("seed")) checkpoint.seed = state.at("seed").get<uint64_t>();
   for (const json& x : state.at("schedule")) checkpoint.schedule.push_back(std::bit_cast<double>(x.get<uint64_t>()));
@@ -83,6 +84,8 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
     from_json(json::parse(checkpoint.more), checkpoint);
   } catch (const json::exception& error) {
     fail("{}: not a checkpoint: {}", path.string(), plain_words(error.what()));
+  } catch (const Error& error) {
+    fail("{}: not a checkpoint: {}", path.string(), error.what());
   }
   return checkpoint;
 }

@@ -185,6 +185,16 @@ TEST_CASE("a checkpoint of other kernels, or of an older program's that are not 
   std::string warning;
   check_same(train(config, {}, {path, [&](const std::string& line) { warning += line; }}), train(config));
   CHECK(warning.empty());
+  // Steps that no training of this config has.
+  for (const int64_t steps : {int64_t{1} << 62, int64_t{1} << 50, int64_t{-1}}) {
+    tasks::Checkpoint forged = kept;
+    forged.step = steps;
+    tasks::save_checkpoint(path, owner, forged);
+    std::string said;
+    check_same(train(config, {}, {path, [&](const std::string& line) { said += line; }}), train(config));
+    CHECK(contains(said, "; the trial starts over"));
+    CHECK(contains(said, std::to_string(steps)));
+  }
 }
 
 TEST_CASE("a trial whose checkpoint is no longer its own ends as stopped") {

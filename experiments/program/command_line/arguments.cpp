@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/studies/toml/complaints.h"
 #include "models/files/output.h"
 
@@ -69,6 +70,17 @@ void check_outputs(CLI::App& command) {
   }
 }
 
+/// What is wrong with the text of a T or std::optional<T>; "" for nothing.
+template <class T>
+std::string number_problem(const std::string& text) {
+  using Number = std::conditional_t<std::is_arithmetic_v<T>, T, int64_t>;
+  const auto number = read_number<Number>(text);
+  const bool is_whole = std::is_integral_v<Number>;  // which CLI11 reads as octal behind a 0
+  if (number && (!is_whole || fmt::format("{}", *number) == text)) return "";
+  return fmt::format("'{}' is not a {}number of {} bits", excerpt(text, 40), is_whole ? "whole " : "",
+                     8 * sizeof(Number));
+}
+
 }  // namespace
 
 Option Option::required() const { return Option(option_->required()); }
@@ -78,9 +90,8 @@ Option Option::range(int least, int most) const { return Option(option_->check(C
 Option Option::range(double least, double most) const {
   // Not CLI::Range, which lets NaN pass.
   const auto check = [least, most](const std::string& text) {
-    double value = 0;
-    const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-    return fits ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+    return read_number(text, least, most) ? std::string()
+                                          : fmt::format("'{}' is not a number from {} to {}", text, least, most);
   };
   return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
 }
@@ -134,15 +145,9 @@ Option Command::option(const std::string& name, T& value, const std::string& hel
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (!value.empty()) option->capture_default_str();
   }
-  // CLI11 turns what does not fit into the largest number.
-  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::optional<int64_t>>)
-    option->check(CLI::Validator(
-        [](const std::string& text) {
-          errno = 0;
-          (void)std::strtoll(text.c_str(), nullptr, 0);
-          return errno == ERANGE ? fmt::format("'{}' does not fit into 64 bits", text) : std::string();
-        },
-        ""));
+  // CLI11 turns what does not fit into the largest number, takes 010 for 8 and knows infinity and NaN.
+  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::optional<int64_t>>)
+    option->check(CLI::Validator(number_problem<T>, ""));
   if (heading_ != nullptr) option->group(heading_);
   return Option(option);
 }

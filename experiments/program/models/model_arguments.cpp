@@ -47,8 +47,7 @@ void check_model(const std::string& name) {
 }  // namespace
 
 std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFiles& files) const {
-  for (const std::string& warning : files.description().warnings)
-    fmt::print(stderr, "headroom: warning: {}\n", warning);
+  for (const std::string& warning : files.description().warnings) write_note("headroom: warning: " + warning);
   const engine::DeviceScope scope(engine::device_of(device));
   models::LoadOptions options;
   options.keep = weights == "stored" ? models::Keep::stored

@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "engine/excerpt.h"
 #include "engine/parallel.h"
 #include "engine/quantized/block_format.h"
+#include "engine/read_number.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/arguments.h"
 #include "models/cache_types.h"
@@ -70,6 +70,18 @@ void add_cache_option(Command command, ModelArguments& arguments);
 /// --threads, of which 0 is the default.
 void add_threads_option(Command command, int& threads);
 
+/// Calls f(), which runs the model of that path. What the engine says of rows that it cannot pack for the cache names
+/// it.
+template <class F>
+void with_model(const std::string& path, const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    if (!std::string_view(error.what()).starts_with("pack rows: ")) throw;
+    throw error.in(path);
+  }
+}
+
 /// "4,8,16" as numbers. Throws Error naming `option` and what was `wanted`.
 template <class T>
 std::vector<T> numbers_of(std::string_view text, const std::string& option, const char* wanted) {
@@ -77,11 +89,9 @@ std::vector<T> numbers_of(std::string_view text, const std::string& option, cons
   while (true) {
     const size_t comma = std::min(text.find(','), text.size());
     const std::string_view item = text.substr(0, comma);
-    T number{};
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), number);
-    require(!item.empty() && error == std::errc() && end == item.data() + item.size(), "{}: '{}' is not {}", option,
-            excerpt(item, 40), wanted);
-    numbers.push_back(number);
+    const auto number = read_number<T>(item);
+    require(number.has_value(), "{}: '{}' is not {}", option, excerpt(item, 40), wanted);
+    numbers.push_back(*number);
     if (comma == text.size()) return numbers;
     text.remove_prefix(comma + 1);
   }

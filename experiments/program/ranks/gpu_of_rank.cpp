@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "engine/read_number.h"
 #include "engine/transfer.h"
 
 namespace headroom::experiments {
@@ -38,20 +39,20 @@ std::vector<std::string> visible_gpus() {
 }
 
 /// This rank's number on its host: Open MPI's, that of MPICH and what came of it, Slurm's.
-const char* number_on_host() {
+std::optional<size_t> number_on_host() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-    if (const char* text = std::getenv(name)) return text;
-  return nullptr;
+    if (const char* text = std::getenv(name)) return read_number<size_t>(text);
+  return std::nullopt;
 }
 
 }  // namespace
 
 void take_gpu(std::string& device) {
   const std::vector<std::string> gpus = visible_gpus();
-  const char* const number = number_on_host();
+  const auto number = number_on_host();
   size_t chosen = gpus.size();
   if (device.starts_with("cuda:")) chosen = static_cast<size_t>(engine::device_of(device).index);
-  else if (number && !gpus.empty()) chosen = static_cast<size_t>(std::atoi(number)) % gpus.size();
+  else if (number && !gpus.empty()) chosen = *number % gpus.size();
   if (chosen >= gpus.size()) return;
   setenv("CUDA_VISIBLE_DEVICES", gpus[chosen].c_str(), 1);
   if (device.starts_with("cuda:")) device = "cuda";

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "engine/error.h"
+#include "engine/read_number.h"
 #include "experiments/program/ranks/gpu_of_rank.h"
 #include "experiments/program/ranks/module.h"
 #include "experiments/program/ranks/mpi_calls.h"
@@ -14,7 +15,7 @@ namespace {
 /// How many processes a launcher says it started: Open MPI's, or that of MPICH and what came of it.
 int announced_size() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (const char* text = std::getenv(name)) return std::atoi(text);
+    if (const char* text = std::getenv(name)) return read_number(text, 1).value_or(1);
   return 1;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/read_number.h"
+
 namespace headroom::experiments {
 
 /// Text of an address with each %XX as the byte that it stands for; a % without two hexadecimal digits stays.
@@ -25,10 +27,7 @@ inline std::string percent_decoded(std::string_view text) {
 
 /// The number in a Content-Length header; none when it is not only digits, or has more than ten.
 inline std::optional<uint64_t> length_in(std::string_view text) {
-  uint64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (text.empty() || text.size() > 10 || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return length;
+  return text.size() > 10 ? std::nullopt : read_number<uint64_t>(text);
 }
 
 /// Whether two names of headers are the same, in whatever case.

@@ -84,8 +84,9 @@ std::optional<double> last_gain(const TrialRecord& trial, const std::string& met
   for (const auto& [split, name] : {std::pair{"validation", metric.c_str()}, {"train", "loss"}}) {
     std::vector<double> before, last;
     for (const HistoryPoint& p : trial.history) {
-      if (p.split != split || p.metric != name || 10 * p.step <= 8 * trial.steps) continue;
-      (10 * p.step <= 9 * trial.steps ? before : last).push_back(p.value);
+      const double step = 10 * static_cast<double>(p.step), steps = static_cast<double>(trial.steps);
+      if (p.split != split || p.metric != name || step <= 8 * steps) continue;
+      (step <= 9 * steps ? before : last).push_back(p.value);
     }
     if (before.empty() || last.empty()) continue;
     const double gain = mean(before) / mean(last);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "engine/read_number.h"
 #include "experiments/output/number.h"
 
 namespace headroom::experiments {
@@ -106,9 +107,7 @@ std::vector<std::pair<double, double>> paper_points(const PaperPath& path) {
   for (const PaperTable& table : paper_tables()) {
     for (const PaperNumber& number : table.numbers) {
       if (number.path.size() != path.size() + 1 || !std::equal(path.begin(), path.end(), number.path.begin())) continue;
-      char* end = nullptr;
-      const double x = std::strtod(number.path.back().c_str(), &end);
-      if (end != number.path.back().c_str() && *end == '\0') points.emplace_back(x, number.value);
+      if (const auto x = read_number<double>(number.path.back())) points.emplace_back(*x, number.value);
     }
   }
   std::sort(points.begin(), points.end());

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
 #include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/claim_scope.h"
 #include "experiments/studies/claims/curve.h"
@@ -43,10 +43,9 @@ PlaceHolder parse(const std::string& text) {
   if (const size_t at = rest.find('@'); at != std::string::npos) {
     const std::string number = trimmed(rest.substr(at + 1));
     rest = trimmed(rest.substr(0, at));
-    double x = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), x);
-    place.is_wrong = place.is_wrong || error != std::errc() || end != number.data() + number.size();
-    place.x = x;
+    const auto x = read_number<double>(number);
+    place.is_wrong = place.is_wrong || !x;
+    place.x = x.value_or(0);
   }
   place.name = rest;
   place.is_wrong = place.is_wrong || rest.empty();

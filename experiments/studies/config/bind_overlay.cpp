@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/studies/config/beside.h"
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/config/sweep.h"
@@ -33,15 +34,9 @@ std::vector<std::pair<double, double>> read_points(const std::string& file, cons
   require(node->is_object(), "{}: expected an object of number: number there", file);
   std::vector<std::pair<double, double>> points;
   for (const auto& [key, value] : node->items()) {
-    size_t used = 0;
-    double x = 0;
-    try {
-      x = std::stod(key, &used);
-    } catch (const std::exception&) {
-    }
-    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file,
-            excerpt(key));
-    points.emplace_back(x, value.get<double>());
+    const auto x = read_number<double>(key);
+    require(x && value.is_number(), "{}: \"{}\" is not number: number", file, excerpt(key));
+    points.emplace_back(*x, value.get<double>());
   }
   require(!points.empty(), "{}: has no points there", file);
   std::sort(points.begin(), points.end());

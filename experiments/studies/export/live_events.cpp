@@ -16,6 +16,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/output/file.h"
 #include "experiments/studies/export/tensorboard.h"
 #include "experiments/studies/run/store/owner.h"
@@ -31,8 +32,10 @@ int64_t last_number(const std::filesystem::path& folder) {
   int64_t last = 0;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (const std::string name = entry->path().filename(); name.starts_with(event_file_start))
-      last = std::max<int64_t>(last, std::strtoll(name.c_str() + std::strlen(event_file_start), nullptr, 10));
+    if (std::string name = entry->path().filename(); name.starts_with(event_file_start)) {
+      name.erase(0, std::strlen(event_file_start));
+      last = std::max(last, read_number<int64_t>(name.substr(0, name.find('.')), 0).value_or(0));
+    }
   return std::min(last, most);
 }
 

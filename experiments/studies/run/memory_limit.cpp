@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <sstream>
 #include <vector>
 
+#include "engine/read_number.h"
 #include "engine/transfer.h"
 
 namespace headroom::experiments {
@@ -70,11 +70,8 @@ std::string group_of(const fs::path& root, const Hierarchy& hierarchy) {
 std::optional<double> number_in(const fs::path& file) {
   std::ifstream in(file);
   std::string word;
-  double value = 0;
   in >> word;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
+  return read_number<double>(word);
 }
 
 void take_smaller(MemoryLimit& limit, std::optional<double> bytes, const std::string& source) {

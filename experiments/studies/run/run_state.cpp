@@ -1,4 +1,5 @@
 #include "experiments/studies/run/run_state.h"
+#include "engine/read_number.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +99,7 @@ RunState read_run_state(const RunStore& store) {
   RunFacts known = store.facts();
   state.title = known.facts["title"];
   // Stores of earlier versions have no round, or not how many there may be.
-  const auto number = [&](const char* fact) { return std::strtoll(known.facts[fact].c_str(), nullptr, 10); };
+  const auto number = [&](const char* fact) { return read_number<int64_t>(known.facts[fact], 0).value_or(0); };
   state.round = std::max<int64_t>(1, number("round"));
   state.most_rounds = number("most_rounds");
   state.tags = std::move(known.tags);

@@ -4,6 +4,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "experiments/studies/run/trial.h"
+#include "models/files/json.h"
 
 namespace headroom::experiments {
 namespace {
@@ -35,10 +36,10 @@ std::map<std::string, double> reals(const json& values) {
 TrialProgress from_json(const json& state) {
   TrialProgress at;
   TrialRecord& record = at.record;
-  record.steps = state.at("step").get<int64_t>();
+  record.steps = models::whole_number(state.at("step"));
   record.seconds = real(state.at("seconds"));
   at.best = real(state.at("best"));
-  at.stale = state.at("stale").get<int64_t>();
+  at.stale = models::whole_number(state.at("stale"));
   at.last_loss = real(state.at("last_loss"));
   at.gradient_norm = real(state.at("gradient_norm"));
   record.validation = reals(state.at("validation"));
@@ -48,8 +49,8 @@ TrialProgress from_json(const json& state) {
     for (const json& value : values) record.test_parts[name].push_back(real(value));
   for (const json& pair : state.at("predictions")) record.predictions.emplace_back(real(pair.at(0)), real(pair.at(1)));
   for (const json& p : state.at("history"))
-    record.history.push_back(
-        {p.at(0).get<int64_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), real(p.at(3))});
+    record.history.push_back({models::whole_number(p.at(0), record.steps), p.at(1).get<std::string>(),
+                              p.at(2).get<std::string>(), real(p.at(3))});
   return at;
 }
 

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <limits>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/output/file.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "models/costs.h"
@@ -46,12 +47,13 @@ CacheLimit limit_of(const std::string& text) {
   const size_t equals = std::min(text.find('='), text.size());
   const std::string name = text.substr(0, equals), number = text.substr(std::min(equals + 1, text.size()));
   CacheLimit limit;
-  char* end = nullptr;
-  limit.value = std::strtod(number.c_str(), &end);
-  const bool is_number = !number.empty() && *end == '\0' && std::isfinite(limit.value) && limit.value > 0;
-  require(is_number && (name == "cache" || name == "bytes" || name == "kl"),
-          "--budget {}: expected cache=S, a share of the original's cache in f16, bytes=N a token, or kl=X nats",
-          excerpt(text, 40));
+  const double most = name == "bytes" ? 1e15 : std::numeric_limits<double>::max();
+  limit.value = read_number(number, 0.0, most).value_or(0);
+  require(
+      limit.value > 0 && (name == "cache" || name == "bytes" || name == "kl"),
+      "--budget {}: expected cache=S, a share of the original's cache in f16, bytes=N a token, at most 1e15, or kl=X "
+      "nats",
+      excerpt(text, 40));
   limit.of = name == "cache" ? CacheLimit::Of::share : name == "bytes" ? CacheLimit::Of::bytes : CacheLimit::Of::kl;
   require(limit.of != CacheLimit::Of::share || limit.value <= 1, "--budget {}: expected a share of at most 1", text);
   return limit;

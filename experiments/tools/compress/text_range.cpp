@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/tools/compress/job.h"
 #include "tasks/data/sha256.h"
 
@@ -17,11 +18,9 @@ constexpr const char* wanted =
 
 int64_t position(std::string_view digits, int64_t fallback, const std::string& option, const std::string& range) {
   if (digits.empty()) return fallback;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  require(error == std::errc() && end == digits.data() + digits.size() && value >= 0, "{} {}: {}", option, range,
-          wanted);
-  return value;
+  const auto value = read_number<int64_t>(digits, 0);
+  require(value.has_value(), "{} {}: {}", option, excerpt(range, 40), wanted);
+  return *value;
 }
 
 std::string described(const TextRange& text) {

@@ -1,11 +1,12 @@
 #include "experiments/tools/plan/cost_plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/tools/plan/decay.h"
 #include "models/positions.h"
 
@@ -17,11 +18,9 @@ constexpr int64_t most_tokens = int64_t(1) << 40;
 constexpr size_t most_rows = 1024;
 
 int64_t parse_dim(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= widest_head,
-          "--head-dims: \"{}\": expected an integer from 1 to {}", text, widest_head);
-  return value;
+  const auto value = read_number<int64_t>(text, 1, widest_head);
+  require(value.has_value(), "--head-dims: \"{}\": expected an integer from 1 to {}", excerpt(text, 40), widest_head);
+  return *value;
 }
 
 /// Powers of two from 8 to twice the model's own, and that one.

@@ -1,13 +1,14 @@
 #include "experiments/tools/plan/decay.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <sstream>
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/output/number.h"
 #include "models/files/mapped_file.h"
 #include "tasks/kernel.h"
@@ -20,11 +21,9 @@ namespace {
 double number(std::string_view text, const std::string& what, const char* option = "--decay") {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), "{}: {} is \"{}\": expected a number", option, what,
-          text);
-  return value;
+  const auto value = read_number<double>(text);
+  require(value.has_value(), "{}: {} is \"{}\": expected a number", option, what, excerpt(text, 40));
+  return *value;
 }
 
 /// The numbers between the commas of an option's text.

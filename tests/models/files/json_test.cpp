@@ -25,6 +25,14 @@ TEST_CASE("JSON is read as nlohmann-json reads it", "[json]") {
   }
 }
 
+TEST_CASE("a whole number is one from 0 to what is allowed, and nothing that would become another", "[json]") {
+  CHECK(whole_number(nlohmann::json::parse("9007199254740992")) == int64_t{1} << 53);
+  CHECK(whole_number(nlohmann::json::parse("0"), 0) == 0);
+  for (const char* text : {"9007199254740993", "18446744073709551615", "-1", "1.0", "1e300", "\"1\"", "null", "[1]"})
+    CHECK_THAT(error_of([&] { (void)whole_number(nlohmann::json::parse(text)); }),
+               contains("is no whole number from 0 to 9007199254740992"));
+}
+
 TEST_CASE("what is no JSON, or has a key twice, is refused", "[json]") {
   const auto error = [](std::string_view text) { return error_of([&] { (void)parse_json(text); }); };
   for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "[1] 2", "1e999", "\"\xff\"", "{\"a\": [}"}) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "experiments/studies/config/beside.h"
 #include "experiments/studies/toml/expression.h"
 #include "models/files/regular_file.h"
@@ -37,13 +37,6 @@ bool is_name(const std::string& cell) {
   return is_letter && cell != "nan" && cell != "inf";
 }
 
-std::optional<double> number_of(const std::string& cell) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 /// A lag that a file may name: a slip there should not ask for gigabytes.
 constexpr double last_lag = 1 << 20;
 
@@ -66,12 +59,12 @@ std::vector<double> read_kernel_file(const std::string& file) {
             number, columns > 2 ? "1 or 2" : fmt::format("{}", columns), cells.size());
     if (is_heading) continue;
     for (const std::string& cell : cells)
-      require(number_of(cell).has_value(), "{}:{}: \"{}\" is not a number", file, number, excerpt(cell));
-    const double lag = columns == 2 ? *number_of(cells[0]) : static_cast<double>(values.size()) + 1;
+      require(read_number<double>(cell).has_value(), "{}:{}: \"{}\" is not a number", file, number, excerpt(cell));
+    const double lag = columns == 2 ? *read_number<double>(cells[0]) : static_cast<double>(values.size()) + 1;
     require(lag >= 1 && lag <= last_lag && lag == std::floor(lag), "{}:{}: s is {}: expected an integer in 1..{}", file,
             number, lag, last_lag);
-    require(values.emplace(static_cast<int64_t>(lag), *number_of(cells.back())).second, "{}:{}: s = {} is given twice",
-            file, number, lag);
+    require(values.emplace(static_cast<int64_t>(lag), *read_number<double>(cells.back())).second,
+            "{}:{}: s = {} is given twice", file, number, lag);
   }
   require(!values.empty(), "{}: has no values of rho", file);
   std::vector<double> rho(static_cast<size_t>(values.rbegin()->first), 0.0);

@@ -1,0 +1,20 @@
+#pragma once
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace headroom {
+
+/// All of `text` as a decimal number from `least` to `most`; nullopt for anything else: nothing, a space, a plus or a
+/// text around it, a number that T cannot hold, infinity and NaN.
+template <class T>
+std::optional<T> read_number(std::string_view text, T least = std::numeric_limits<T>::lowest(),
+                             T most = std::numeric_limits<T>::max()) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && value >= least && value <= most ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace headroom
