@@ -13,6 +13,8 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/output.h"
+#include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 
 namespace headroom::models {
@@ -84,7 +86,12 @@ void AtomicFile::write(const void* bytes, size_t count) {
 
 void AtomicFile::commit() {
   if (fsync(fd_) != 0) fail_with_errno("cannot be synced");
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno("cannot be renamed to its final name");
+  const bool is_new = is_promised_new(path_);
+  const int failed = is_new ? rename_new(temporary_, path_) : std::rename(temporary_.c_str(), path_.c_str());
+  require(failed == 0 || !is_new || errno != EEXIST,
+          "{}: exists: another command made it meanwhile; --force replaces it", path_.string());
+  if (failed != 0) fail_with_errno("cannot be renamed to its final name");
+  if (is_new) forget_promise(path_);
   close(fd_);
   fd_ = -1;
   const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";

@@ -19,7 +19,7 @@ class AtomicFile {
   /// Appends. Throws Error naming the file and the cause, such as a full disk.
   void write(const void* bytes, size_t count);
   /// Syncs the bytes, renames over what has the final name, syncs the folder: after a power cut the name holds the old
-  /// bytes or the new ones. Throws Error.
+  /// bytes or the new ones. Throws Error, also where something has the name that check_new() found free (output.h).
   void commit();
 
  private:

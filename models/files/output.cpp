@@ -1,5 +1,7 @@
 #include "models/files/output.h"
 
+#include <mutex>
+#include <set>
 #include <system_error>
 
 #include "engine/error.h"
@@ -53,6 +55,16 @@ bool is_read(const fs::path& output, const fs::path& input) {
   return is_read_whole(folder) && is_within(folder, input);
 }
 
+std::mutex promised_mutex;
+
+/// Names that are to be new.
+std::set<fs::path>& promised() {
+  static std::set<fs::path> names;
+  return names;
+}
+
+fs::path whole(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
+
 }  // namespace
 
 void check_apart(const fs::path& output, const std::vector<CommandInput>& inputs) {
@@ -70,6 +82,18 @@ void check_new(const fs::path& output, bool force) {
   const bool may_be_replaced = force || !(fs::is_regular_file(there) || fs::is_symlink(there));
   require(may_be_replaced || (fs::is_symlink(there) && fs::exists(output, none) && !fs::is_regular_file(output, none)),
           "{}: exists; --force replaces it", output.string());
+  const std::lock_guard lock(promised_mutex);
+  if (!force && !fs::exists(there)) promised().insert(whole(output));
+}
+
+bool is_promised_new(const fs::path& output) {
+  const std::lock_guard lock(promised_mutex);
+  return promised().contains(whole(output));
+}
+
+void forget_promise(const fs::path& output) {
+  const std::lock_guard lock(promised_mutex);
+  promised().erase(whole(output));
 }
 
 }  // namespace headroom::models

@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 
 namespace headroom::models {
@@ -23,7 +25,9 @@ namespace fs = std::filesystem;
 int lock_of(const fs::path& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return -1;
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd;
+  struct stat status {};
+  const bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (is_free && fstat(fd, &status) == 0 && status.st_nlink > 0) return fd;  // not removed before it was locked
   close(fd);
   return -1;
 }
@@ -77,13 +81,8 @@ StagingFolder::~StagingFolder() {
   close(lock_);
 }
 
-int StagingFolder::rename_in_steps(const fs::path& made, Replace replace) const {
+int StagingFolder::replace_in_steps(const fs::path& made) const {
   std::error_code none;
-  const bool is_there = fs::exists(fs::symlink_status(target_, none));
-  if (is_there && replace == Replace::never) {
-    errno = EEXIST;
-    return -1;
-  }
   const bool is_folder = fs::is_directory(fs::symlink_status(target_, none));
   if (is_folder && std::rename(target_.c_str(), (folder_ / "replaced").c_str()) != 0) return -1;
   return std::rename(made.c_str(), target_.c_str());
@@ -92,11 +91,14 @@ int StagingFolder::rename_in_steps(const fs::path& made, Replace replace) const 
 void StagingFolder::publish(const fs::path& name, Replace replace) {
   const fs::path made = folder_ / name;
   sync(made);
-  int failed = renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE);
-  // What was there comes into the staging folder, and goes with it.
-  if (failed != 0 && errno == EEXIST && replace == Replace::allowed)
+  int failed = rename_new(made, target_);
+  if (failed != 0 && errno == EEXIST && replace == Replace::allowed) {
+    // What was there comes into the staging folder, and goes with it.
     failed = renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE);
-  if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) failed = rename_in_steps(made, replace);
+    if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) failed = replace_in_steps(made);
+  }
+  require(failed == 0 || errno != EEXIST, "{}: exists: another command made it meanwhile; --force replaces it",
+          target_.string());
   require(failed == 0, "{}: cannot take its name: {}", target_.string(), std::strerror(errno));
   sync(folder_of(target_));
 }

@@ -2,23 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "engine/excerpt.h"
 #include "models/files/file_size.h"
 
 namespace headroom::models {
 namespace {
 
-/// Text in a cell of a table or a line: no line breaks, no bars.
+constexpr size_t longest = 2000;  ///< characters of a text
+
+/// Text that Markdown shows as it is, in a cell of a table or a line.
 std::string in_line(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '|') out += "\\|";
-    else out += c == '\n' || c == '\r' ? ' ' : c;
+  for (const char c : excerpt(text, longest)) {
+    if (std::string_view("\\`*_~$<>[]|#&").find(c) != std::string_view::npos) out += '\\';
+    out += c;
   }
   return out;
 }
 
+/// The same as code.
+std::string code(const std::string& text) {
+  std::string out = excerpt(text, longest);
+  std::replace(out.begin(), out.end(), '`', '\'');
+  return "`" + out + "`";
+}
+
 std::string row_of(const std::string& text, const ModelCard::Text& used) {
-  return fmt::format("- {}: `{}`, tokens {} to {}, SHA-256 {}\n", text, in_line(used.file), used.begin, used.end,
+  return fmt::format("- {}: {}, tokens {} to {}, SHA-256 {}\n", text, code(used.file), used.begin, used.end,
                      used.sha256);
 }
 
@@ -29,12 +42,12 @@ std::string number(const std::optional<double>& value) { return value ? fmt::for
 std::string markdown_of(const ModelCard& card, const std::string& format, const std::string& loaded_by,
                         const Conversion& conversion) {
   std::string text = fmt::format("# {}, {}\n\n", in_line(card.base), card.change);
-  text += fmt::format("- made of: `{}`{}\n", in_line(card.base),
+  text += fmt::format("- made of: {}{}\n", code(card.base),
                       card.base_sha256.empty() ? "" : ", SHA-256 " + card.base_sha256);
   if (!card.made_by.empty())
-    text += fmt::format("- made by{}: `{}`\n", card.program.empty() ? "" : " " + card.program, in_line(card.made_by));
-  for (const ModelCard::Part& part : card.parts) text += fmt::format("- {}: {}\n", part.name, part.method);
-  if (!card.refinement.empty()) text += fmt::format("- refined: {}\n", card.refinement);
+    text += fmt::format("- made by{}: {}\n", card.program.empty() ? "" : " " + card.program, code(card.made_by));
+  for (const ModelCard::Part& part : card.parts) text += fmt::format("- {}: {}\n", part.name, in_line(part.method));
+  if (!card.refinement.empty()) text += fmt::format("- refined: {}\n", in_line(card.refinement));
   if (card.calibration) text += row_of("calibrated on", *card.calibration);
   text += fmt::format("- format: {}, loaded by {}\n- files: {}, {}\n", format, loaded_by, conversion.written,
                       size_text(conversion.bytes));
@@ -55,8 +68,8 @@ std::string markdown_of(const ModelCard& card, const std::string& format, const 
       text += fmt::format("| {} | {} | {} |\n", in_line(m.name), number(m.before), number(m.after));
     if (card.evaluation) text += "\n" + row_of("evaluated on", *card.evaluation);
   }
-  for (const std::string& note : conversion.notes) text += fmt::format("\n{}\n", note);
-  for (const std::string& note : card.notes) text += fmt::format("\n{}\n", note);
+  for (const std::string& note : conversion.notes) text += fmt::format("\n{}\n", in_line(note));
+  for (const std::string& note : card.notes) text += fmt::format("\n{}\n", in_line(note));
   return text;
 }
 

@@ -1,8 +1,13 @@
 #include "models/write/staged.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
+#include "models/files/rename_new.h"
 #include "models/files/staging_folder.h"
 #include "models/write/folder_files.h"
 
@@ -34,6 +39,13 @@ void check_name(const fs::path& from, const fs::path& to, bool force) {
     require(entry.is_regular_file() && is_model_file(entry.path().filename().string()),
             "{}: holds {}, which is no file of a model: name another folder", to.string(),
             quoted_name(entry.path().filename().string()));
+}
+
+void put_card(const fs::path& card, const fs::path& to, Replace replace) {
+  const bool is_put =
+      replace == Replace::allowed ? std::rename(card.c_str(), to.c_str()) == 0 : rename_new(card, to) == 0;
+  require(is_put, "{}: the model card cannot take this name beside the model, which is written: {}", to.string(),
+          std::strerror(errno));
 }
 
 }  // namespace
@@ -81,8 +93,9 @@ Conversion staged(const fs::path& to, const ConvertOptions& options,
       message.replace(at, made.string().size(), to.string());
     throw Error(message.find(to.string()) == std::string::npos ? to.string() + ": " + message : message);
   }
-  staging.publish(made.filename(), options.force || !is_gguf ? Replace::allowed : Replace::never);
-  if (options.card && is_gguf) fs::rename(card, card_beside(to));
+  const Replace replace = options.force ? Replace::allowed : Replace::never;
+  staging.publish(made.filename(), replace);
+  if (options.card && is_gguf) put_card(card, card_beside(to), replace);
   return conversion;
 }
 

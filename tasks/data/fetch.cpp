@@ -98,7 +98,9 @@ void join_pieces(const DataFile& file, const fs::path& part, const fs::path& cac
   }
   std::error_code absent;
   fs::remove(part, absent);
-  for (size_t i = 0; i < archives.size(); ++i) append_zip_member(archives[i], file.pieces[i].member, part);
+  const auto most = static_cast<uint64_t>(file.bytes < 0 ? most_unknown : file.bytes);
+  for (size_t i = 0; i < archives.size(); ++i)
+    append_zip_member(archives[i], file.pieces[i].member, part, most - (i == 0 ? 0 : fs::file_size(part)));
 }
 
 void remove_pieces(const DataFile& file, const fs::path& cache) {

@@ -96,11 +96,13 @@ void unpack(const ZipEntry& entry, const F& f) {
 
 }  // namespace
 
-void append_zip_member(const std::filesystem::path& archive, const std::string& member,
-                       const std::filesystem::path& to) {
+void append_zip_member(const std::filesystem::path& archive, const std::string& member, const std::filesystem::path& to,
+                       uint64_t most) {
   const models::MappedFile file(archive);
   try {
     const ZipEntry entry = entry_of(ZipBytes(file.text()), file.text().size(), member);
+    require(entry.size <= most, "{} has {} bytes, {} are expected at most", models::quoted_name(member), entry.size,
+            most);
     std::ofstream out(to, std::ios::binary | std::ios::app);
     uint64_t size = 0;
     uLong crc = crc32(0, nullptr, 0);

@@ -21,9 +21,9 @@ void compress(CompressArguments& arguments) {
   for (const auto& [option, is_given] : {std::pair("--method", has_method), {"--format", !arguments.format.empty()}})
     if (!is_given && arguments.budget.empty()) throw UsageError(fmt::format("{} is required", option));
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
-  const CompressJob job = job_of(arguments);
+  CompressJob job = job_of(arguments);
   if (!arguments.json)
-    fmt::print("{}\n{} as {}: will load in {}\n", wrapped(text_of(savings_of(arguments, job)), 80), arguments.out,
+    print_text("{}\n{} as {}: will load in {}\n", wrapped(text_of(savings_of(arguments, job)), 80), arguments.out,
                arguments.format, models::loaded_by(job.format, arguments.out));
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   const Compression done = [&] {
@@ -31,7 +31,7 @@ void compress(CompressArguments& arguments) {
     return compress(arguments, job, [&](const std::string& what, double share) { line.show(what, share); });
   }();
   if (arguments.json) print_json(json_of(arguments, job, done));
-  else fmt::print("{}", text_of(arguments, done));
+  else print_text("{}", text_of(arguments, done));
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ void add_compress_command(Command app) {
   output.flag("--json", a->json, "one JSON object");
   machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's");
   add_threads_option(machine, a->threads);
-  command.action([a] { compress(*a); });
+  command.action([a] { with_model(a->model, [&] { compress(*a); }); });
 }
 
 }  // namespace headroom::experiments

@@ -77,13 +77,13 @@ void convert(const ConvertArguments& arguments) {
       fmt::print(stderr, "\r{} of {} tensors{}", done, all, done == all ? "\n" : "");
     };
   const models::Conversion c = converted(arguments, options);
-  for (const std::string& note : c.notes) fmt::print("note     {}\n", note);
+  for (const std::string& note : c.notes) print_text("note     {}\n", note);
   if (const std::string growth = growth_note(arguments, options.type, c.bytes); !growth.empty())
-    fmt::print("note     {}\n", growth);
+    print_text("note     {}\n", growth);
   fmt::print(
       "compared logits of the new files with the source's: they differ by at most {:.2g}, the largest is {:.3g}\n",
       c.logit_error, c.largest_logit);
-  fmt::print("written  {}: {}, {}{}\n", arguments.out, c.written, models::size_text(c.bytes),
+  print_text("written  {}: {}, {}{}\n", arguments.out, c.written, models::size_text(c.bytes),
              c.rounded ? "" : ", nothing rounded");
 }
 
@@ -106,7 +106,7 @@ void write_reference(const VerifyModelArguments& arguments) {
     reference.texts.push_back(
         models::measure_text(*model, prompt, files->description().with_begin(files->tokenizer()->encode(prompt))));
   models::write_file(arguments.write, json_of(reference));
-  fmt::print("written  {}: {}\n", arguments.write, counted(std::ssize(reference.texts), "text"));
+  print_text("written  {}: {}\n", arguments.write, counted(std::ssize(reference.texts), "text"));
 }
 
 /// Whether the tokenizer cuts the text as the reference has it, with or without a beginning of text.
@@ -142,14 +142,14 @@ void verify_model(const VerifyModelArguments& arguments) {
     const models::ReferenceComparison c = models::compare_text(*model, text, arguments.tolerance);
     agrees =
         agrees && c.greedy_agrees && c.worst_logit <= arguments.tolerance && c.worst_logsumexp <= arguments.tolerance;
-    fmt::print("{}\n  tokens  {}\n  logits  differ by at most {:.2g}, their log-sum-exp by {:.2g}\n",
+    print_text("{}\n  tokens  {}\n  logits  differ by at most {:.2g}, their log-sum-exp by {:.2g}\n",
                models::quoted_name(text.text), tokens, c.worst_logit, c.worst_logsumexp);
-    fmt::print("  greedy  {} of {} tokens equal{}\n", c.same_greedy, text.greedy.size(),
+    print_text("  greedy  {} of {} tokens equal{}\n", c.same_greedy, text.greedy.size(),
                c.greedy_agrees && c.same_greedy < static_cast<int64_t>(text.greedy.size())
                    ? ", then two that are equally likely or the context's end"
                    : "");
   }
-  fmt::print("{}: {}, tolerance {:g}{}\n", agrees ? "verified" : "NOT verified",
+  print_text("{}: {}, tolerance {:g}{}\n", agrees ? "verified" : "NOT verified",
              counted(std::ssize(reference.texts), "text"), arguments.tolerance,
              reference.made_with.empty() ? "" : fmt::format(", against {}", reference.made_with));
   if (!agrees) throw Exit{1};

@@ -87,12 +87,12 @@ nlohmann::ordered_json json_of(const tasks::ChoiceScores& s) {
 }
 
 void print(const tasks::ChoiceScores& s) {
-  fmt::print("{} items\n", s.items);
-  fmt::print("accuracy            {:.4f}  ± {:.4f}\n", s.accuracy, s.stderr_accuracy);
-  fmt::print("accuracy per byte   {:.4f}  ± {:.4f}\n", s.accuracy_per_byte, s.stderr_per_byte);
-  fmt::print("log loss            {:.4f}  ± {:.4f}\n", s.log_loss, s.stderr_log_loss);
-  fmt::print("commonest answer    {:.4f}\n", s.commonest);
-  fmt::print("guessing            {:.4f}\n", s.chance);
+  print_text("{} items\n", s.items);
+  print_text("accuracy            {:.4f}  ± {:.4f}\n", s.accuracy, s.stderr_accuracy);
+  print_text("accuracy per byte   {:.4f}  ± {:.4f}\n", s.accuracy_per_byte, s.stderr_per_byte);
+  print_text("log loss            {:.4f}  ± {:.4f}\n", s.log_loss, s.stderr_log_loss);
+  print_text("commonest answer    {:.4f}\n", s.commonest);
+  print_text("guessing            {:.4f}\n", s.chance);
 }
 
 /// How well a classifier tells the classes of a table's sentences.
@@ -170,19 +170,19 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
 
 void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin, int64_t cache_bytes,
            double seconds) {
-  fmt::print("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, counted(p.windows, "window"),
+  print_text("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, counted(p.windows, "window"),
              arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "",
              begin.empty() ? "" : fmt::format(", each behind {}", begin));
   // One window says nothing of how windows differ.
   const bool is_one = p.windows < 2;
-  fmt::print("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
+  print_text("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
              is_one ? "one window, ± " : fmt::format("± {:.4f} over windows, ", p.stderr_windows), p.stderr_tokens);
-  fmt::print("perplexity     {:.5f}{}\n", p.ppl, is_one ? "" : fmt::format("  ± {:.3f}", p.ppl * p.stderr_windows));
-  fmt::print("bits per byte  {:.5f}\n", p.bits_per_byte);
-  fmt::print("cache          {} bytes per token in {}\n", cache_bytes, arguments.model.cache_dtype);
-  if (p.against) fmt::print("{}", divergence_text(p, arguments.against));
-  fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
+  print_text("perplexity     {:.5f}{}\n", p.ppl, is_one ? "" : fmt::format("  ± {:.3f}", p.ppl * p.stderr_windows));
+  print_text("bits per byte  {:.5f}\n", p.bits_per_byte);
+  print_text("cache          {} bytes per token in {}\n", cache_bytes, arguments.model.cache_dtype);
+  if (p.against) print_text("{}", divergence_text(p, arguments.against));
+  print_text("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
 }
 
 /// How often the model finds the right choice likeliest.
@@ -301,7 +301,7 @@ void add_eval_command(Command app) {
   command.option("--label COLUMN", a->label, "the table's column with the number of the right answer, from 0");
   command.option("--max-items N", a->max_items, "only the first N items");
   command.flag("--json", a->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
-  command.action([a, context] { eval(*a, context.is_given()); });
+  command.action([a, context] { with_model(a->model.path, [&] { eval(*a, context.is_given()); }); });
 }
 
 }  // namespace headroom::experiments

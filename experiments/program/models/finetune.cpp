@@ -120,10 +120,10 @@ FinetunePlan plan_of(const FinetuneArguments& a) {
 
 void print_start(const FinetuneArguments& a, const FinetunePlan& plan, const FinetuneResult& result) {
   if (a.json) return;
-  fmt::print("trained  {} of {} parameters ({})\n", result.trained, result.parameters, a.part);
-  fmt::print("written  will load in {}\n", models::loaded_by(plan.format, a.out));
-  if (result.resumed_at > 0) fmt::print("resumed  after step {} of {}\n", result.resumed_at, plan.steps);
-  fmt::print("before   {}\n", plan.data->words(result.before));
+  print_text("trained  {} of {} parameters ({})\n", result.trained, result.parameters, a.part);
+  print_text("written  will load in {}\n", models::loaded_by(plan.format, a.out));
+  if (result.resumed_at > 0) print_text("resumed  after step {} of {}\n", result.resumed_at, plan.steps);
+  print_text("before   {}\n", plan.data->words(result.before));
   std::fflush(stdout);
 }
 
@@ -235,7 +235,7 @@ void finetune(FinetuneArguments& a) {
   FinetunePlan plan = plan_of(a);
   std::string way;
   if (ranks) ranks = ranks_on(engine::device_of(a.device), std::move(ranks), way);
-  if (!way.empty() && is_first && !a.json) fmt::print("ranks    {}, {}\n", ranks->size(), way);
+  if (!way.empty() && is_first && !a.json) print_text("ranks    {}, {}\n", ranks->size(), way);
   StepLog log;
   if (!a.log.empty() && is_first) log.emplace(a.log);
   FinetuneResult result = train(a, plan, log, ranks.get());
@@ -243,16 +243,16 @@ void finetune(FinetuneArguments& a) {
   if (!is_first) return;
   engine::empty_cache(engine::device_of(a.device));  // moments and activations, before the new model is read back
   if (!a.json) {
-    fmt::print("after    {}\n", plan.data->words(result.after));
-    fmt::print("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,
+    print_text("after    {}\n", plan.data->words(result.after));
+    print_text("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,
                result.steps.back().loss, plan.steps, tokens_per_second(result.steps));
     std::fflush(stdout);
   }
   result.written = write_out(a, plan, result);
   if (log) log->commit();
   if (a.json) return print_as_json(a, result);
-  for (const std::string& note : result.written.notes) fmt::print("note     {}\n", note);
-  fmt::print("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
+  for (const std::string& note : result.written.notes) print_text("note     {}\n", note);
+  print_text("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
 }
 
 }  // namespace

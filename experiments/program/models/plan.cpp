@@ -167,7 +167,7 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
 }
 
 void say_page(const PlanArguments& arguments) {
-  if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
+  if (!arguments.page.empty()) print_text("\npage  {}\n", arguments.page);
 }
 
 /// What trained models of our studies found for such a task, at --width where that is given, else at each width that
@@ -196,8 +196,8 @@ void say_measured(const PlanArguments& arguments) {
     return fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   const int columns = static_cast<int>(output_columns());
-  for (const PlanAnswer& answer : answers) fmt::print("{}\n", answer_text(answer, columns));
-  fmt::print("{}", measured_text(found, columns));
+  for (const PlanAnswer& answer : answers) print_text("{}\n", answer_text(answer, columns));
+  print_text("{}", measured_text(found, columns));
   say_page(arguments);
 }
 
@@ -225,12 +225,12 @@ void plan(PlanArguments arguments) {
   }
   const size_t columns = output_columns();
   const auto answer_columns = static_cast<int>(columns);
-  if (answer) fmt::print("{}", answer_text(*answer, answer_columns));
-  else if (costs) fmt::print("{}\n", answer_text(usual_answer(*costs), answer_columns));
-  if (allocation && arguments.has_tables) fmt::print("\n{}", allocation_text(*allocation, columns));
-  if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
-  if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(allocation.has_value(), columns));
-  else fmt::print("--tables shows every bound, split and width behind this, and what each number rests on\n");
+  if (answer) print_text("{}", answer_text(*answer, answer_columns));
+  else if (costs) print_text("{}\n", answer_text(usual_answer(*costs), answer_columns));
+  if (allocation && arguments.has_tables) print_text("\n{}", allocation_text(*allocation, columns));
+  if (costs) print_text("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
+  if (costs || arguments.has_tables) print_text("\n{}", basis_text(allocation.has_value(), columns));
+  else print_text("--tables shows every bound, split and width behind this, and what each number rests on\n");
   say_page(arguments);
 }
 

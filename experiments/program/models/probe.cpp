@@ -178,8 +178,8 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     print_json(probe_json(results));
     return;
   }
-  fmt::print("{}", probe_text(results));
-  if (!arguments.page.empty()) fmt::print("page  {}\n", arguments.page);
+  print_text("{}", probe_text(results));
+  if (!arguments.page.empty()) print_text("page  {}\n", arguments.page);
 }
 
 }  // namespace

@@ -62,10 +62,10 @@ Tensor matrix_of(const models::SafetensorsFile& file, const std::string& name) {
 }
 
 void print_table(const Spectrum& s) {
-  fmt::print("{:>6}  {:>16}  {:>14}  {:>14}  {:>14}\n", "rank", "singular value", "energy", "error (Frob.)",
+  print_text("{:>6}  {:>16}  {:>14}  {:>14}  {:>14}\n", "rank", "singular value", "energy", "error (Frob.)",
              "error (spec.)");
   for (size_t i = 0; i < s.values.size(); ++i)
-    fmt::print("{:>6}  {:>16.9g}  {:>14.10f}  {:>14.6g}  {:>14.6g}\n", i + 1, s.values[i], s.energy[i], s.error[i],
+    print_text("{:>6}  {:>16.9g}  {:>14.10f}  {:>14.6g}  {:>14.6g}\n", i + 1, s.values[i], s.energy[i], s.error[i],
                s.spectral_error[i]);
 }
 

@@ -104,10 +104,10 @@ std::string token_text(const char* space, int64_t id, const models::Tokenizer* t
 void print_table(const std::vector<Prediction>& predictions, const models::Tokenizer* tokenizer) {
   for (size_t t = 0; t < predictions.size(); ++t) {
     const Prediction& p = predictions[t];
-    fmt::print("after token {} ({}{}): log-sum-exp {:.6f}\n", t, p.token, token_text(" ", p.token, tokenizer),
+    print_text("after token {} ({}{}): log-sum-exp {:.6f}\n", t, p.token, token_text(" ", p.token, tokenizer),
                p.logsumexp);
     for (const auto& [id, logit] : p.top)
-      fmt::print("  {:>7}  logit {:>10.5f}  probability {:.6f}{}\n", id, logit, std::exp(logit - p.logsumexp),
+      print_text("  {:>7}  logit {:>10.5f}  probability {:.6f}{}\n", id, logit, std::exp(logit - p.logsumexp),
                  token_text("  ", id, tokenizer));
   }
 }

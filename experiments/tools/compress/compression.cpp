@@ -152,11 +152,14 @@ PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob
   return possible_savings(job.base->description().config, models::model_bytes(arguments.model));
 }
 
-Compression compress(const CompressArguments& arguments, const CompressJob& job, const CompressProgress& progress) {
+Compression compress(const CompressArguments& arguments, CompressJob& job, const CompressProgress& progress) {
   const engine::Device device = engine::device_of(arguments.device);
   std::unique_ptr<models::Transformer> base = loaded(*job.base, device, models::Keep::computed);
   Compression done{.made = make_compressed(arguments, job, *base, progress)};
   const CompressedModel& made = done.made;
+  // Without a piece that may go the model is whole, as compat holds it for the same programs.
+  const bool is_whole = job.removed && made.removed.empty();
+  if (is_whole && job.format == models::ExportFormat::plain) job.format = models::ExportFormat::compat;
   done.before = counted(job.base->description().config, arguments.context);
   done.after = counted(made.edit.config, arguments.context);
   done.before.bytes = models::model_bytes(arguments.model);

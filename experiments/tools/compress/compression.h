@@ -21,8 +21,8 @@ PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob
 
 /// Does the job: makes the smaller heads, measures perplexities before --dtype rounds what changed, writes the model
 /// with its card, reads it back, and measures both models' speeds as `generate` runs them. Throws Error where a file
-/// cannot be read or written, or what was written does not compute the same.
-Compression compress(const CompressArguments& arguments, const CompressJob& job, const CompressProgress& progress);
+/// cannot be read or written, or what was written does not compute the same. A plain model that keeps all is compat.
+Compression compress(const CompressArguments& arguments, CompressJob& job, const CompressProgress& progress);
 
 /// All that came of it, as JSON and as the lines of a terminal.
 nlohmann::ordered_json json_of(const CompressArguments& arguments, const CompressJob& job, const Compression& done);

@@ -1,6 +1,13 @@
 // What stands in for a file until it is whole.
 #include "models/files/staging_folder.h"
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "models/files/atomic_file.h"
+#include "models/files/output.h"
+#include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 #include "models/files/visible_folders.h"
 #include "tests/support/catch.h"
@@ -37,7 +44,8 @@ TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[f
   {
     StagingFolder staging(target);
     testing::write_bytes(staging.path() / "made", "two");
-    CHECK_THAT(error_of([&] { staging.publish("made", Replace::never); }), contains("out: cannot take its name"));
+    CHECK_THAT(error_of([&] { staging.publish("made", Replace::never); }),
+               contains("out: exists: another command made it meanwhile"));
     CHECK(testing::read_bytes(target) == "one");
     staging.publish("made", Replace::allowed);
   }
@@ -47,6 +55,50 @@ TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[f
   CHECK(entries == 1);
   CHECK_THAT(error_of([&] { StagingFolder(folder / "absent/out"); }), contains("absent/out: cannot be written"));
   CHECK_THAT(error_of([] { StagingFolder("/"); }), contains("is no name of a file or folder"));
+}
+
+TEST_CASE("of several that take one name at once one gets it", "[files]") {
+  const testing::TemporaryFolder folder;
+  const fs::path target = folder / "out";
+  enum class Kind { file, folder, over_an_empty_folder };
+  for (int round = 0; round < 20; ++round)
+    for (const Kind kind : {Kind::file, Kind::folder, Kind::over_an_empty_folder}) {
+      fs::remove_all(target);
+      if (kind == Kind::over_an_empty_folder) fs::create_directory(target);
+      std::atomic<int> ready{0}, winners{0};
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&, i] {
+          const fs::path name = folder / std::to_string(i);
+          fs::remove_all(name);
+          if (kind == Kind::file) {
+            testing::write_bytes(name, "x");
+          } else {
+            fs::create_directory(name);
+            testing::write_bytes(name / "made", "x");
+          }
+          for (++ready; ready < 4;) continue;
+          winners += rename_new(name, target) == 0 ? 1 : 0;
+        });
+      for (std::thread& thread : threads) thread.join();
+      CHECK(winners == 1);
+    }
+}
+
+TEST_CASE("a name that was found free is not taken from another, and may be written again by who took it", "[files]") {
+  const testing::TemporaryFolder folder;
+  const fs::path target = folder / "out";
+  check_new(target, false);
+  testing::write_bytes(target, "another's");
+  CHECK_THAT(error_of([&] { write_file(target, "x"); }), contains("out: exists: another command made it meanwhile"));
+  CHECK(testing::read_bytes(target) == "another's");
+  fs::remove(target);
+  write_file(target, "one");
+  write_file(target, "two");
+  CHECK(testing::read_bytes(target) == "two");
+  check_new(target, true);
+  write_file(target, "three");
+  CHECK(testing::read_bytes(target) == "three");
 }
 
 TEST_CASE("visible folders are those that nothing is writing or deleting", "[files]") {

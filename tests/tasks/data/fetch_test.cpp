@@ -281,7 +281,8 @@ TEST_CASE("an archive that is damaged is refused by name", "[data]") {
   const testing::TemporaryFolder folder;
   const auto refused = [&](std::string archive, const std::string& wanted) {
     write_bytes(folder / "x.whl", archive);
-    CHECK_THROWS_WITH(append_zip_member(folder / "x.whl", "a", folder / "out"), contains(wanted) && contains("x.whl"));
+    CHECK_THROWS_WITH(append_zip_member(folder / "x.whl", "a", folder / "out", 1000),
+                      contains(wanted) && contains("x.whl"));
   };
   refused("", "");
   refused("not an archive, but long enough to be one", "is no ZIP archive");
@@ -292,6 +293,12 @@ TEST_CASE("an archive that is damaged is refused by name", "[data]") {
   std::string moved = zip_of("a", first, first_crc);
   moved[moved.size() - 6] = '\x7f';
   refused(moved, "ends before byte");
+  // A member of more bytes than the file may have is not unpacked at all.
+  fs::remove(folder / "out");
+  write_bytes(folder / "x.whl", zip_of("a", first, first_crc));
+  CHECK_THROWS_WITH(append_zip_member(folder / "x.whl", "a", folder / "out", first.size() - 1),
+                    contains("are expected at most"));
+  CHECK_FALSE(fs::exists(folder / "out"));
 }
 
 }  // namespace headroom::tasks
