@@ -19,6 +19,11 @@ const Context& context() { return context_of_this_thread; }
 ContextScope::ContextScope(const Context& next) : previous_(context_of_this_thread) { context_of_this_thread = next; }
 ContextScope::~ContextScope() { context_of_this_thread = previous_; }
 
+void check_stopped() {
+  const std::atomic<bool>* const stop = context_of_this_thread.stop;
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Stopped();
+}
+
 ThreadScope::ThreadScope(int threads) : ContextScope(with(&Context::threads, checked_threads(threads))) {}
 
 }  // namespace headroom::engine

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 #include "engine/device.h"
@@ -32,6 +33,7 @@ struct Context {
   Device device = cpu;         ///< where random fills and new models are put
   void* stream = nullptr;      ///< queue of the device's work (a cudaStream_t); null: the device's default one
   MemoryPool* pool = nullptr;  ///< where storages of the pool's device come from; null: the device's own pool
+  const std::atomic<bool>* stop = nullptr;  ///< raised: ops and parallel loops throw Stopped; null: never
 };
 
 /// The calling thread's.
@@ -113,6 +115,19 @@ class StreamScope : ContextScope {
  public:
   explicit StreamScope(void* stream) : ContextScope(with(&Context::stream, stream)) {}
 };
+
+/// Thrown under a StopScope whose flag is raised. No Error: nothing is wrong.
+struct Stopped {};
+
+/// Work of this thread ends soon after the flag is raised, by Stopped from the next op, task of a parallel loop or
+/// check_stopped(). Null: it does not. The flag must outlive the scope.
+class StopScope : ContextScope {
+ public:
+  explicit StopScope(const std::atomic<bool>* stop) : ContextScope(with(&Context::stop, stop)) {}
+};
+
+/// Throws Stopped where it is time to: for loops of seconds that call no op.
+void check_stopped();
 
 /// New storages come from this pool, which must outlive the scope; it may go before they do.
 class PoolScope : ContextScope {

@@ -33,8 +33,8 @@ class Measurement {
   virtual void check() const {}
   /// All its numbers. `seed` is for what it samples, such as random heads.
   virtual Metrics compute(uint64_t seed) const = 0;
-  /// The same, of a formula that can stop and go on: none when it was stopped. Killed at any moment and run again with
-  /// the same folder, it comes to the same numbers.
+  /// The same, of a formula that can stop and go on: none when it was stopped. Killed at any moment, or left by Stopped
+  /// (engine/context.h), and run again with the same folder, it comes to the same numbers.
   virtual std::optional<Metrics> run(uint64_t seed, const MeasurementRun& /*how*/) const { return compute(seed); }
   /// How many steps a run reports; 0: none.
   virtual int64_t steps() const { return 0; }

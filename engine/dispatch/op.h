@@ -116,7 +116,9 @@ class Op final : public OpBase {
   void check_same_shape(Call& call) const { check_shapes(call.operands()); }
 
   /// Runs the first row that takes the call: under a ReferenceScope, of those on the CPU only the reference loops.
+  /// Throws Stopped (context.h).
   void run(Call& call) const {
+    check_stopped();
     const OpSpan span(name());
     const auto operands = call.operands();
     if (active_profile) active_profile->set_work(work_of(call, operands));

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "tasks/data/sha256.h"
 #include "tasks/training/trainer.h"
@@ -81,6 +82,7 @@ bool train_stage(const models::Transformer& model, const Objective& objective, c
   TrainerConfig config = training.trainer;
   config.device = model.device();
   config.note = run.note;
+  const engine::StopScope none(nullptr);  // on_step says when, and what is done by then is saved
   Trainer trainer(model, objective, config, engine::Rng(training.seed));
   if (!unfinished.empty()) {
     try {

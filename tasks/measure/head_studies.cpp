@@ -117,6 +117,7 @@ Metrics SoftmaxBound::compute(uint64_t seed) const {
   require(std::isfinite(delta), "softmax-bound: Delta is {}; maps and tokens are too large", delta);
   Metrics metrics{{"violations", 0}, {"log10_tightest", INFINITY}, {"delta", delta}, {"largest_logit", 0}};
   for (int64_t l = 0; l < length; ++l) {
+    engine::check_stopped();
     std::vector<double> logits;
     for (int64_t j = 0; j <= l; ++j)
       logits.push_back(maps.scale * z.data<double>()[l * length + j] - slope * static_cast<double>(l - j));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "tasks/theory/exponential_fit.h"
@@ -129,6 +130,7 @@ std::vector<double> exchanged(const std::vector<double>& old, const std::vector<
 HeadFit settle(std::vector<double> nodes, int64_t lag, double epsilon) {
   HeadFit best;
   for (int i = 0; i < exchanges; ++i) {
+    engine::check_stopped();
     Solved solved = solve(nodes, lag, epsilon);
     const double before = best.estimate;
     if (solved.fit.estimate < best.estimate) best = std::move(solved.fit);
@@ -195,6 +197,7 @@ double HeadFitter::least(int64_t lag) const {
   std::vector<double> nodes = with_slow_ones(nodes_.back());
   double least = 0;
   for (int i = 0; i < most_additions; ++i) {
+    engine::check_stopped();
     const Solved solved = solve(nodes, lag, epsilon_);
     const std::vector<Peak> at = peaks(solved.y, epsilon_);
     double highest = 1;

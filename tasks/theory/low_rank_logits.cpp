@@ -159,6 +159,7 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
   require(std::isfinite(errors.delta), "low-rank logits: Delta is {}; maps and tokens are too large", errors.delta);
   const double ln_change = std::log(maps.scale * errors.sigma_next);
   for (int64_t l = 0; l < length; ++l) {
+    engine::check_stopped();
     const std::vector<double> full = attention(q, k, l, maps.scale, alibi_slope);
     const std::vector<double> low = attention(low_q, low_k, l, maps.scale, alibi_slope);
     double square = 0;

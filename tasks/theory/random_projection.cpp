@@ -5,6 +5,7 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/linalg/qr.h"
 #include "engine/rng.h"
@@ -69,6 +70,7 @@ std::vector<double> sample_residuals(int64_t dim, int64_t rank, int64_t samples,
   engine::Rng rng(seed);
   std::vector<double> squares;
   for (int64_t i = 0; i < samples; ++i) {
+    engine::check_stopped();
     const int64_t numbers = rank * dim;
     const engine::Tensor normal = engine::random_normal({dim, rank}, 0, 1, rng.take("subspaces", numbers + numbers % 2),
                                                         engine::DType::f64);  // (D, r)

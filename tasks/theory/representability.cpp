@@ -302,7 +302,7 @@ Metrics Representability::compute(uint64_t seed) const {
     for (int64_t i = 0; i < config_.starts; ++i) fits.push_back(refine(config_, scores, target, i));
   }
   std::sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) { return a.share < b.share; });
-  const auto of_all = [&](double share) { return std::max(least_shown, served * share + 1 - served); };
+  const auto of_all = [served = served](double share) { return std::max(least_shown, served * share + 1 - served); };
   const double best = of_all(fits.front().share);
   const size_t count = fits.size();
   const auto reached = std::count_if(

@@ -170,6 +170,7 @@ RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank,
   const Tensor mixed_q = balanced(svd.u, svd.s, rank);  // (d, r)
   const Tensor mixed_k = balanced(svd.vt.transpose(0, 1).contiguous(), svd.s, rank);
   for (int64_t offset = 1 - length; offset < length; ++offset) {
+    engine::check_stopped();
     const Tensor turn = rotation(wide, offset, pairing);
     const Tensor full = core(turn), low = leading(full, rank), rest = sub(full, low);
     errors.spectral = std::max(errors.spectral, spectral_norm(rest));

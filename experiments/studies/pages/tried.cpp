@@ -43,7 +43,7 @@ std::map<double, Tried> tried_by_x(const StudyResults& results, const std::strin
 std::set<int64_t> common_seeds(const Tried& tried) {
   std::set<int64_t> common;
   for (const auto& [seed, metric] : tried.begin()->second)
-    if (std::all_of(tried.begin(), tried.end(), [&](const auto& one) { return one.second.contains(seed); }))
+    if (std::all_of(tried.begin(), tried.end(), [seed = seed](const auto& one) { return one.second.contains(seed); }))
       common.insert(seed);
   return common;
 }

@@ -105,12 +105,15 @@ TrialTimes time_trial(TrialConfig config, const tasks::Work& work, const RunOpti
   std::vector<double> calls;
   const SteadyClock::time_point begin = SteadyClock::now();
   // Enough steps are found on the way: a trial that was stopped has no evaluation, so the last run is a second one.
-  const TrialRecord first = run_trial(config, work, [&](int64_t, double) {
-    calls.push_back(seconds_since(begin));
-    const bool is_enough =
-        static_cast<int64_t>(calls.size()) > effort.fewest_steps && calls.back() - calls[1] > effort.seconds;
-    return !is_enough && !is_stopped(options);
-  });
+  const TrialRecord first = run_trial(config, work,
+                                      [&](int64_t, double) {
+                                        calls.push_back(seconds_since(begin));
+                                        const bool is_enough =
+                                            static_cast<int64_t>(calls.size()) > effort.fewest_steps &&
+                                            calls.back() - calls[1] > effort.seconds;
+                                        return !is_enough && !is_stopped(options);
+                                      },
+                                      {.stop = options.stop});
   // One that diverges has timed its steps up to there, and may do so in the study, too.
   require(first.status != TrialStatus::failed || calls.size() > 1, "{}", first.message);
   TrialTimes timing;

@@ -203,6 +203,7 @@ class Sweeper {
     const std::unique_ptr<TrialWatcher> watcher = options_.watch ? options_.watch(trial, say) : nullptr;
     TrialFiles files{.checkpoint = files_.checkpoint(trial.id), .warn = say, .stages = files_.stages()};
     files.goes_on = [this] { return !is_stopped(); };
+    files.stop = options_.stop;
     files.keep = [&](const auto& write) { return files_.keep_checkpoint(trial.id, write); };
     if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
     models::NamedTensors weights;

@@ -29,7 +29,7 @@ constexpr const char* best_prefix = "best.";
 constexpr int64_t losses_of_a_history = 100;
 
 /// One line: the CLI and the store show it in a row.
-std::string one_line(std::string text) {
+std::string joined_lines(std::string text) {
   for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n')) text.replace(at, 1, ",");
   return text;
 }
@@ -100,7 +100,7 @@ TrialRecord outcome_of(const F& f, bool has_ranks = false) {
     return f();
   } catch (const Error& error) {
     if (has_ranks || engine::device_is_lost()) throw;  // no trial of this process will get any further
-    failed.message = "failed: " + one_line(error.what());
+    failed.message = "failed: " + joined_lines(error.what());
   } catch (const std::bad_alloc&) {
     if (has_ranks) throw;
     failed.message = "failed: not enough memory";
@@ -185,7 +185,7 @@ class Trial {
   }
 
   void warn(const std::string& line) const {
-    if (files_.warn) files_.warn(one_line(line));
+    if (files_.warn) files_.warn(joined_lines(line));
   }
 
   void show_curve() const {
@@ -202,6 +202,8 @@ class Trial {
       const tasks::Checkpoint checkpoint = tasks::load_checkpoint(path, identity_of(config_, task_));
       training_ = std::make_unique<Training>(config_, task_, files_.ranks, note(), &checkpoint);
       at_ = progress_from_json(checkpoint.more);
+      require(at_.record.steps <= train_.steps, "{}: has {} steps of {}", path.string(), at_.record.steps,
+              train_.steps);
       const std::string& level = checkpoint.level;
       require(!level.empty() && engine::may_be_alike(level, engine::kernel_level()),
               "{}: was begun with kernels {}, whose bits differ from those of {}", path.string(),
@@ -455,11 +457,16 @@ TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const 
     TrialRecord record;
     const engine::DeviceStream stream(config.train.device);
     const engine::StreamScope on_stream(stream.handle());
-    const auto metrics = measurement.run(static_cast<uint64_t>(config.seed), {.folder = files.stages,
-                                                                              .on_step = on_step,
-                                                                              .device = config.train.device,
-                                                                              .note = files.warn,
-                                                                              .validation = &record.validation});
+    const engine::StopScope stops(files.stop);
+    std::optional<tasks::Metrics> metrics;
+    try {
+      metrics = measurement.run(static_cast<uint64_t>(config.seed), {.folder = files.stages,
+                                                                     .on_step = on_step,
+                                                                     .device = config.train.device,
+                                                                     .note = files.warn,
+                                                                     .validation = &record.validation});
+    } catch (const engine::Stopped&) {
+    }
     if (metrics) record.test = *metrics;
     else record.status = TrialStatus::stopped;
     if (record.validation.empty()) record.validation = record.test;

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -19,9 +20,9 @@ using StepHook = std::function<bool(int64_t step, double loss)>;
 
 /// Where a trial leaves its state behind.
 struct TrialFiles {
-  std::filesystem::path checkpoint;  ///< empty: nowhere
+  std::filesystem::path checkpoint{};  ///< empty: nowhere
   /// Called with one line when a checkpoint could not be read or written; the training goes on all the same.
-  std::function<void(const std::string&)> warn;
+  std::function<void(const std::string&)> warn{};
   std::filesystem::path stages{};  ///< of formulas: a folder that all trials of a study share; empty: none
   /// Called with the curve so far when the training begins, and whenever points were added to it.
   std::function<void(const std::vector<HistoryPoint>&)> on_curve{};
@@ -31,6 +32,7 @@ struct TrialFiles {
   /// Asked between the batches of an evaluation: false stops the trial, which does the evaluation again when it goes
   /// on. Not asked where several train it.
   std::function<bool()> goes_on{};
+  const std::atomic<bool>* stop = nullptr;  ///< raised: a formula ends within about a second, as stopped
   /// Those that train the trial together, all calling run_trial() with the same config. The first has hooks and files,
   /// and says to the others where to begin and when to stop; they have none.
   tasks::Ranks* ranks = nullptr;

@@ -83,7 +83,9 @@ struct StepsRatio : ClaimKind {
                      "needs " + (limits.low && limits.high ? interval(limits)
                                  : limits.low              ? fmt::format("≥ {}×", exact(*limits.low))
                                                            : fmt::format("≤ {}×", exact(*limits.high)))};
-    for (const auto& [point, series] : {std::pair{&own, &c.curve}, {&rival, &other}}) {
+    for (const auto& [of, curve] : {std::pair{&own, &c.curve}, {&rival, &other}}) {
+      const Point* const point = of;
+      const Curve* const series = curve;
       const auto note = [&](const std::set<int64_t>& seeds, const Point& end, const char* what) {
         if (!seeds.empty())
           verdict.notes.push_back(fmt::format("{} of {} seeds of {} {} at {}", seeds.size(), point->values.size(),
