@@ -1,5 +1,6 @@
 #include "experiments/output/document.h"
 #include "experiments/output/number.h"
+#include "experiments/output/text.h"
 #include "experiments/output/wrap.h"
 
 namespace headroom::experiments {
@@ -9,7 +10,7 @@ using Kind = Block::Kind;
 
 std::string phrase_text(const Phrase& line) {
   std::string out;
-  for (const Words& words : line) out += words.text;
+  for (const Words& words : line) out += one_line(words.text);
   return out;
 }
 
@@ -33,7 +34,8 @@ std::string as_text(const Blocks& blocks, size_t columns) {
     else if (block.kind == Kind::item) out += wrapped("- " + line, columns, 2) + "\n";
     else if (block.kind == Kind::table) out += table_text(block, columns);
     else if (block.kind == Kind::facts || block.kind == Kind::definitions)
-      for (const Fact& fact : block.facts) out += wrapped(fact.term + ": " + phrase_text(fact.text), columns, 2) + "\n";
+      for (const Fact& fact : block.facts)
+        out += wrapped(one_line(fact.term) + ": " + phrase_text(fact.text), columns, 2) + "\n";
     else if (block.kind == Kind::section || block.kind == Kind::fold)
       out += (line.empty() ? "" : wrapped(line, columns) + "\n") + as_text(block.parts, columns);
   }

@@ -16,9 +16,8 @@ std::string table_row(const std::vector<std::string>& cells) {
 /// Text that Markdown shows as it is, on one line.
 std::string markdown(const std::string& text) {
   std::string out;
-  for (char c : clean(text)) {
-    if (c == '\n' || c == '\t') c = ' ';
-    if (std::string_view("\\`*_<>[]|#&").find(c) != std::string_view::npos) out += '\\';
+  for (const char c : one_line(text)) {
+    if (std::string_view("\\`*_~$<>[]|#&").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;
@@ -26,9 +25,8 @@ std::string markdown(const std::string& text) {
 
 /// The same as code: "`D 256`".
 std::string markdown_code(const std::string& text) {
-  std::string out = clean(text);
+  std::string out = one_line(text);
   std::replace(out.begin(), out.end(), '`', '\'');
-  std::replace(out.begin(), out.end(), '\n', ' ');
   for (size_t at = out.find('|'); at != std::string::npos; at = out.find('|', at + 2)) out.insert(at, 1, '\\');
   return "`" + out + "`";
 }
@@ -69,7 +67,8 @@ std::string markdown_of(const Blocks& blocks) {
     if (block.kind == Kind::title) out += "# " + line + "\n\n";
     else if (block.kind == Kind::heading)
       out += std::string(static_cast<size_t>(block.level), '#') + " " + line + "\n\n";
-    else if (block.kind == Kind::paragraph) out += line + "\n\n";
+    else if (block.kind == Kind::paragraph)  // no list, and no rule across the page
+      out += (line.starts_with('-') || line.starts_with('+') ? "\\" : "") + line + "\n\n";
     else if (block.kind == Kind::item) out += "- " + line + (ends_list ? "\n\n" : "\n");
     else if (block.kind == Kind::table) out += table_of_block(block);
     else if (block.kind == Kind::section) out += (line.empty() ? "" : "## " + line + "\n\n") + markdown_of(block.parts);

@@ -1,12 +1,12 @@
 #include "experiments/output/number.h"
 
-#include "experiments/output/wrap.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/output/text.h"
+#include "experiments/output/wrap.h"
 #include "tasks/language/utf8.h"
 
 namespace headroom::experiments {
@@ -103,7 +103,9 @@ std::string clip(const std::string& text, size_t columns) {
   return text;
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+std::string aligned(const std::vector<std::vector<std::string>>& given) {
+  std::vector<std::vector<std::string>> rows = given;
+  for (auto& row : rows) std::transform(row.begin(), row.end(), row.begin(), one_line);
   const std::vector<size_t> widths = column_widths(rows);
   std::string out;
   for (const auto& row : rows) {

@@ -1,13 +1,25 @@
 #include "experiments/output/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
 
+#include "engine/excerpt.h"
+#include "engine/read_number.h"
 #include "models/files/utf8.h"
 
 namespace headroom::experiments {
 namespace {
+
+/// Whether a spreadsheet may compute it: = + - @, also of full width, in front of what is no number.
+bool may_be_formula(std::string_view text) {
+  const char32_t first =
+      models::first_code_point(text.substr(std::min(text.find_first_not_of(' '), text.size()))).value;
+  constexpr std::u32string_view starts = U"=+-@\uFF1D\uFF0B\uFF0D\uFF20";
+  return starts.find(first) != starts.npos && text != "-inf" && !read_number<double>(text);
+}
 
 bool is_ascii_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -17,12 +29,18 @@ std::string clean(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const auto [c, length] = models::first_code_point(text);
-    const bool is_c1 = c >= 0x7F && c < 0xA0, is_no_character = (c & 0xFFFE) == 0xFFFE;
-    const bool control = (c < 0x20 && c != '\n' && c != '\t') || is_c1 || is_no_character;
-    if (length == 0 || control) out += "\uFFFD";
+    const bool is_unfit = (is_control(c) && c != '\n' && c != '\t') || (c & 0xFFFE) == 0xFFFE;
+    if (length == 0 || is_unfit) out += "\uFFFD";
     else out += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
+  return out;
+}
+
+std::string one_line(std::string_view text) {
+  std::string out = clean(text);
+  for (char& c : out)
+    if (c == '\n' || c == '\t') c = ' ';
   return out;
 }
 
@@ -40,12 +58,18 @@ std::string escape(std::string_view text) {
 
 std::string shell_word(std::string_view text) {
   constexpr std::string_view plain = "_-./:,=+@%";
-  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+  const bool is_plain = !text.empty() && text[0] != '=' && std::all_of(text.begin(), text.end(), [&](char c) {
     return is_ascii_alnum(c) || plain.find(c) != std::string_view::npos;
   });
   if (is_plain) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  const bool is_escaped = one_line(text) != text;
+  std::string out = is_escaped ? "$'" : "'";
+  for (const char c : text) {
+    if (is_escaped && (c < ' ' || c > '~')) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else if (is_escaped && (c == '\'' || c == '\\')) out += {'\\', c};
+    else if (c == '\'') out += "'\\''";
+    else out += c;
+  }
   return out + "'";
 }
 
@@ -78,8 +102,10 @@ std::string base64(const std::string& bytes) {
 
 std::string csv_row(const std::vector<std::string>& cells) {
   std::string out;
-  for (const std::string& text : cells) {
-    const bool is_quoted = text.find_first_of(",\"\r\n") != std::string::npos;
+  for (const std::string& cell : cells) {
+    std::string text = one_line(cell);
+    if (may_be_formula(text)) text.insert(0, 1, '\'');
+    const bool is_quoted = text.find_first_of(",;\"") != std::string::npos;
     if (is_quoted) out += '"';
     for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
     out += is_quoted ? "\"," : ",";

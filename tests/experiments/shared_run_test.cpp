@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/isa.h"
+#include "experiments/output/program.h"
 #include "tests/experiments/no_onednn.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
@@ -241,4 +242,31 @@ TEST_CASE("submit writes a script for workers and one for the report, and takes 
   Program nowhere(folder, "submit study.toml --workers 3 --out other", "PATH=/nowhere");
   CHECK(nowhere.wait() == 1);
   CHECK(contains(nowhere.err(), "sbatch is not on PATH"));
+}
+
+TEST_CASE("a script of submit runs nothing but the study, whatever its folder is called") {
+  const StudyFile file(study());
+  for (const char* name : {"d\ntouch PWNED;", "$(touch PWNED)", "`touch PWNED`", "a\rb", "\x1b[2J", "\u202Egnp", "a b",
+                           "\\", "\"; touch PWNED #", "-n", "\xff"}) {
+    const fs::path folder = file.folder() / name, plain = file.folder() / "plain";
+    fs::create_directory(folder);
+    fs::copy_file(file.path(), folder / "study.toml");
+    const std::string script = output_of(
+        folder, "submit study.toml --print --set 'study.title=\"\"\"a\ntouch PWNED\n\"\"\"' --out " + plain.string());
+    CAPTURE(script);
+    // All up to where the run would begin, then the words of that line.
+    const size_t run = script.find("\n", script.find("\ncd ") + 1) + 1;
+    REQUIRE(script.find("#SBATCH --job-name=headroom-small\n") < run);
+    const std::string words = script.substr(run, script.find(" ${SLURM_CPUS_ON_NODE", run) - run);
+    std::ofstream(folder / "script") << script.substr(0, run) << "pwd >pwd.txt; printf '%s\\0' " << words
+                                     << " >words.txt\n";
+    const auto result = headroom::experiments::run_program("/bin/bash", {(folder / "script").string()}, "", 60);
+    CHECK(result.status == 0);
+    CHECK(read(folder / "pwd.txt") == folder.string() + "\n");
+    const std::string read_back = read(folder / "words.txt");
+    CHECK(contains(read_back, (folder / "study.toml").string()));
+    CHECK(contains(read_back, "study.title=\"\"\"a\ntouch PWNED\n\"\"\""));
+    for (const fs::path& place : {folder, file.folder(), plain, fs::current_path()})
+      CHECK_FALSE(fs::exists(place / "PWNED"));
+  }
 }

@@ -103,6 +103,15 @@ TEST_CASE("TOML that lies too deep is an error with its place, however it gets t
   CHECK(error("a = " + repeated("[", 100) + repeated("]", 100)) == "");
 }
 
+TEST_CASE("TOML that is written back reads as it was, and shows what it holds") {
+  const std::string text =
+      "[\"a.\\u007F\\n\"]\n\"]\\u202E\" = \"x\\u0000\\n\\u0085\\u2028\\\"\\\\\u00e9\"\nb = [\"\\u001B\", { c = "
+      "\"\\uFEFF\" }]\n";
+  const std::string written = to_toml(parse_toml(text, "x", false));
+  CHECK(written == text);
+  CHECK(to_toml(parse_toml(written, "x", false)) == written);
+}
+
 TEST_CASE("an excerpt is short, on one line and printable") {
   CHECK(excerpt("a \"b\" \xE2\x80\xA6") == "a \"b\" \xE2\x80\xA6");
   CHECK(excerpt(std::string(1000, 'x')) == std::string(100, 'x') + "…");

@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "experiments/output/text.h"
 #include "tests/hostile/case.h"
 #include "tests/hostile/folder.h"
 #include "tests/hostile/json_check.h"
@@ -177,6 +179,11 @@ class Runner {
     for (const std::string& text : one.lacks)
       if (is_said(text)) out += fmt::format("  said: {}\n", text);
     for (const auto& [pointer, wanted] : one.json) out += json_mismatch(outcome.out, pointer, wanted, one.within);
+    for (const auto& [stream, text] : {std::pair{"stderr", &outcome.err}, {"stdout", &outcome.out}}) {
+      const std::string lines = text->substr(0, text->rfind('\n') + 1);  // a long one may be cut in a character
+      if (headroom::experiments::clean(lines) != lines)
+        out += fmt::format("  {} would steer a terminal: {}\n", stream, headroom::excerpt(lines, 300));
+    }
     if (outcome.err_size > most_err) out += fmt::format("  {} bytes on stderr\n", outcome.err_size);
     if (outcome.megabytes > one.megabytes)
       out += fmt::format("  {} MB of memory, allowed {}\n", outcome.megabytes, one.megabytes);

@@ -18,10 +18,10 @@ std::string run_gnuplot(const std::filesystem::path& program, const std::string&
 
 std::string gnuplot_string(const std::string& text) {
   std::string out = "'";
-  for (char c : clean(text)) {
+  for (const char c : one_line(text)) {
     // gnuplot's own escape, the quote doubled, fails on two quotes in a row: the typographic quote needs none.
     if (c == '\'') out += "\u2019";
-    else out += c == '\n' ? ' ' : c;
+    else out += c;
   }
   return out + "'";
 }

@@ -225,10 +225,8 @@ Axis legible_y(const Axis& y, const Layout& layout) {
 }
 
 std::vector<std::string> label_lines(const std::string& text, double ems, size_t most) {
-  std::string flat = clean(text);
-  std::replace(flat.begin(), flat.end(), '\n', ' ');
   std::vector<std::string> lines = wrapped(
-      flat, [ems](const std::string& rest) { return fitting(rest, ems); }, true);
+      one_line(text), [ems](const std::string& rest) { return fitting(rest, ems); }, true);
   if (lines.size() <= most) return lines;
   lines.resize(most);
   lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1)) + "…";

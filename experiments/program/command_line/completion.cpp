@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/studies/config/metrics.h"
 #include "experiments/studies/config/schema.h"
@@ -158,11 +159,10 @@ class Completer {
     return nullptr;
   }
 
-  void offer(const std::string& value, std::string help = "") const {
+  /// Shells put a word into the command line as it is, so that one that they would read as more is not offered.
+  void offer(const std::string& value, const std::string& help = "") const {
     const std::string word = option_ + value;
-    if (!word.starts_with(begun_) || word.find_first_of("\t\n") != std::string::npos) return;
-    std::replace(help.begin(), help.end(), '\n', ' ');
-    fmt::print("{}\t{}\n", word.substr(cut_), help);
+    if (word.starts_with(begun_) && shell_word(word) == word) fmt::print("{}\t{}\n", word.substr(cut_), one_line(help));
   }
 
   void offer_all(const std::set<std::string>& values) const {

@@ -29,7 +29,7 @@ void ProgressLine::show(const std::string& done, double share) {
   if (has_line_ && now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   has_line_ = true;
-  fmt::print(stderr, "\r\033[K{}{}", done, left ? fmt::format("  {:.0f} s left", *left) : "");
+  fmt::print(stderr, "\r\033[K{}{}", one_line(done), left ? fmt::format("  {:.0f} s left", *left) : "");
   std::fflush(stderr);
 }
 

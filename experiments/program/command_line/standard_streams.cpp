@@ -51,7 +51,7 @@ void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void write_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+void write_note(const std::string& line) { std::fputs(clean(line + "\n").c_str(), stderr); }
 
 void note_unchecked(const std::string& store, int64_t count) {
   if (count > 0)

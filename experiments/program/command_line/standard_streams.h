@@ -1,9 +1,14 @@
 #pragma once
+#include <fmt/core.h>
+
 #include <atomic>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "experiments/output/text.h"
 
 namespace headroom::experiments {
 
@@ -17,10 +22,16 @@ std::string read_input();
 /// Writes to standard output at once. Throws Error naming the system's reason: half a table looks like a whole one.
 void write_output(std::string_view text);
 
+/// Prints to standard output, as clean() has it: what comes from files and command lines steers no terminal.
+template <class... Parts>
+void print_text(fmt::format_string<Parts...> form, Parts&&... parts) {
+  fmt::print("{}", clean(fmt::format(form, std::forward<Parts>(parts)...)));
+}
+
 /// Writes a line of JSON to standard output; bytes that are not UTF-8, as names of files may have, as U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
 
-/// A line on standard error. Never an error itself: there is nowhere left to say so.
+/// A clean() line on standard error. Never an error itself: there is nowhere left to say so.
 void write_note(const std::string& line);
 
 /// Says on standard error that `count` trials of a store have no checksum; nothing when there are none.

@@ -54,7 +54,7 @@ void run(const BenchArguments& arguments) {
                         bytes_text(static_cast<double>(r.peak_bytes)), r.system_allocations)
                 .c_str());
   if (!r.profile) return;
-  std::fputs(("\n" + profile_text(*r.profile)).c_str(), stdout);
+  print_text("\n{}", profile_text(*r.profile));
   if (const ProfileTable& p = *r.profile; p.has_floor)
     std::puts(fmt::format("\nfloor {:.2f} ms: products {:.2f}, exponentials {:.2f}, bytes {:.2f}; step / floor {:.2f} "
                           "(the least step)",

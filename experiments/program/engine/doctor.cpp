@@ -16,6 +16,7 @@
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
 #include "experiments/studies/run/examine.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "experiments/studies/run/store/shared_folder.h"
@@ -28,8 +29,8 @@ namespace {
 
 /// What was found, and below it what that means.
 void finding(const char* what, const std::string& found, const std::string& meaning = "") {
-  fmt::print("{:<16}{}\n", what, found);
-  if (!meaning.empty()) fmt::print("{:<16}{}\n", "", meaning);
+  print_text("{:<16}{}\n", what, found);
+  if (!meaning.empty()) print_text("{:<16}{}\n", "", meaning);
 }
 
 /// Where data is looked for, and what of it is missing.
@@ -105,9 +106,9 @@ std::vector<std::filesystem::path> stores_in(const std::string& place) {
 bool examine_one(const std::filesystem::path& store, bool repair) {
   StoreHealth health = examine_store(store);
   for (const std::string& damage : health.damage)
-    fmt::print("{}: {}\n", damage.starts_with("/") ? "damaged" : store.string(), damage);
+    print_text("{}: {}\n", damage.starts_with("/") ? "damaged" : store.string(), damage);
   if (repair && (!health.damage.empty() || health.unchecked > 0)) {
-    for (const std::string& done : repair_store(store)) fmt::print("repaired: {}\n", done);
+    for (const std::string& done : repair_store(store)) print_text("repaired: {}\n", done);
     health = examine_store(store);
   }
   fmt::print(

@@ -9,6 +9,7 @@
 #include "engine/dispatch/op.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
 #include "experiments/tools/new_op/formulas.h"
 #include "experiments/tools/new_op/new_op.h"
 
@@ -28,11 +29,11 @@ void list_ops() {
   for (const std::string& op : engine::op_names()) width = std::max(width, op.size() + std::string("_grad").size());
   for (const std::string& op : engine::op_names()) {
     const std::vector<const engine::OpBase*> tables = engine::tables_of(op);
-    if (tables.empty()) fmt::print("{:<{}}  a view, or made of other ops\n", op, width);
+    if (tables.empty()) print_text("{:<{}}  a view, or made of other ops\n", op, width);
     for (const engine::OpBase* table : tables) {
       std::string name = table->name();
       for (const engine::ImplementationInfo& row : table->table()) {
-        fmt::print("{:<{}}  {}\n", name, width, row_text(row));
+        print_text("{:<{}}  {}\n", name, width, row_text(row));
         name.clear();
       }
     }
@@ -53,13 +54,13 @@ void add_new_op_command(Command app) {
   command.option("--dir", a->folder, "folder to make (default: ./NAME)");
   command.action([a] {
     const std::string folder = a->folder.empty() ? a->name : a->folder;
-    for (const std::string& file : write_new_op(a->name, folder)) fmt::print("wrote {}/{}\n", folder, file);
+    for (const std::string& file : write_new_op(a->name, folder)) print_text("wrote {}/{}\n", folder, file);
     const NewOpFormula& formula = new_op_formula(a->name);
     const std::string functor = fmt::format("{0}/engine/ops/{1}/{1}_functor.h", folder, a->name);
     if (formula.name.empty())
-      fmt::print("No formula is known for {}: {} computes y = x until yours is put there.\n", a->name, functor);
-    else fmt::print("{} computes y = {}.\n", functor, formula.value);
-    fmt::print("docs/adding.md says how to build and test.\n");
+      print_text("No formula is known for {}: {} computes y = x until yours is put there.\n", a->name, functor);
+    else print_text("{} computes y = {}.\n", functor, formula.value);
+    print_text("docs/adding.md says how to build and test.\n");
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "models/files/file_size.h"
 #include "models/files/regular_file.h"
@@ -45,12 +46,12 @@ std::vector<DataSet> selected(const DataArguments& arguments) {
 void list(const DataArguments& arguments) {
   const tasks::DataRoots roots = tasks::data_roots(arguments.data);
   for (const DataSet& set : selected(arguments)) {
-    fmt::print("{}\n  {}\n  licence: {}\n", set.name, set.title, set.licence);
-    if (!set.source.empty()) fmt::print("  source: {}\n", set.source);
+    print_text("{}\n  {}\n  licence: {}\n", set.name, set.title, set.licence);
+    if (!set.source.empty()) print_text("  source: {}\n", set.source);
     for (const DataFile& file : set.files) {
       const FileReport report = tasks::check_file(file, roots);
       const std::string place = report.path.empty() ? file.url : report.path.string();
-      fmt::print("  {:<22} {}  {}  {}\n", tasks::name_of(report.state), file.path,
+      print_text("  {:<22} {}  {}  {}\n", tasks::name_of(report.state), file.path,
                  file.bytes < 0 ? "size not known" : fmt::format("{} bytes", file.bytes),
                  place.empty() ? "no URL known" : place);
     }
@@ -61,7 +62,7 @@ void list(const DataArguments& arguments) {
 void show_progress(const std::string& path, int64_t done, int64_t total) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;
-  fmt::print(stderr, "\r{}  {}{}\x1b[K", path, models::size_text(static_cast<uint64_t>(done)),
+  fmt::print(stderr, "\r{}  {}{}\x1b[K", one_line(path), models::size_text(static_cast<uint64_t>(done)),
              total > 0 ? " of " + models::size_text(static_cast<uint64_t>(total)) : "");
   if (total > 0 && done == total) fmt::print(stderr, "\n");
 }
@@ -75,7 +76,7 @@ void fetch(const DataArguments& arguments) {
       try {
         const auto path =
             tasks::fetch_file(file, roots, [&](int64_t done, int64_t total) { show_progress(file.path, done, total); });
-        fmt::print("{:<22} {}\n", tasks::name_of(tasks::check_file(file, roots).state), path.string());
+        print_text("{:<22} {}\n", tasks::name_of(tasks::check_file(file, roots).state), path.string());
       } catch (const Error& error) {
         failures += (failures.empty() ? "" : "\n  ") + std::string(error.what());
       }
@@ -93,7 +94,7 @@ void verify(const DataArguments& arguments) {
       const FileReport report = tasks::check_file(file, roots);
       wrong += report.state == FileState::wrong ? 1 : 0;
       missing += report.state == FileState::missing ? 1 : 0;
-      fmt::print("{:<22} {}{}{}\n", tasks::name_of(report.state),
+      print_text("{:<22} {}{}{}\n", tasks::name_of(report.state),
                  report.path.empty() ? file.path : report.path.string(), report.detail.empty() ? "" : ": ",
                  report.detail);
     }

@@ -39,7 +39,7 @@ void publish(const ExportArguments& arguments) {
        export_trials(arguments.out, study_ids(arguments), arguments.folder, !arguments.findings_only)) {
     const std::string rest =
         one.left_out == 0 ? "" : fmt::format("; {} of another version of the training code left out", one.left_out);
-    fmt::print("{}: {} in {}{}\n", one.run, counted(one.trials, "trial"), one.file.string(), rest);
+    print_text("{}: {} in {}{}\n", one.run, counted(one.trials, "trial"), one.file.string(), rest);
   }
 }
 
@@ -76,7 +76,7 @@ void add_export_commands(Command app) {
   tensorboard.option("--to FOLDER", arguments->folder, "folder of the event files").required();
   tensorboard.action([arguments] {
     const size_t count = export_tensorboard(trials(*arguments), arguments->folder);
-    fmt::print("{} trials in {}\n", count, arguments->folder);
+    print_text("{} trials in {}\n", count, arguments->folder);
   });
   const Command wandb = add("wandb", "one offline run of Weights & Biases per trial, for wandb sync");
   wandb.option("--to FOLDER", arguments->folder, "folder that gets a folder wandb").required();
@@ -85,7 +85,7 @@ void add_export_commands(Command app) {
     check_project(arguments->project);
     const size_t count = export_wandb(trials(*arguments), arguments->folder, arguments->project);
     const std::string runs = (std::filesystem::path(arguments->folder) / "wandb").string();
-    fmt::print("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
+    print_text("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
   });
   const Command published = add("trials", "a file per run that import takes, to be kept and shared");
   published.option("--to FOLDER", arguments->folder, "folder that gets STUDY/PROFILE.jsonl.gz").required();
@@ -98,7 +98,7 @@ void add_export_commands(Command app) {
   import.option("--out", arguments->out, "folder of the run stores");
   import.action([arguments] {
     for (const Published& one : import_trials(arguments->files, arguments->out))
-      fmt::print("{}: {} added, {} {} there\n", one.run, counted(one.trials, "trial"), one.there,
+      print_text("{}: {} added, {} {} there\n", one.run, counted(one.trials, "trial"), one.there,
                  one.there == 1 ? "was" : "were");
 });
 }  // namespace headroom::experiments

@@ -57,8 +57,8 @@ Listed listed(const std::string& file) {
     const std::vector<Study> profiles = load_profiles(file);
     const StudyInfo& head = profiles[0].head;
     return {group_of(profiles[0]),
-            fmt::format("  {}\n      {}\n      {}\n", file, head.question.empty() ? head.title : head.question,
-                        trials_text(profiles)),
+            fmt::format("  {}\n      {}\n      {}\n", file,
+                        one_line(head.question.empty() ? head.title : head.question), trials_text(profiles)),
             {}};
   } catch (const ConfigError& error) {
     return {0, "", error.problems()};
@@ -84,7 +84,7 @@ void list_studies(const std::string& given) {
     std::string text;
     for (const Listed& study : studies)
       if (study.group == group) text += study.text;
-    if (!text.empty()) fmt::print("{}{}\n{}", std::exchange(is_first, false) ? "" : "\n", groups[group], clean(text));
+    if (!text.empty()) print_text("{}{}\n{}", std::exchange(is_first, false) ? "" : "\n", groups[group], text);
   }
   for (const Listed& study : studies) problems.insert(problems.end(), study.problems.begin(), study.problems.end());
   if (!problems.empty()) throw ConfigError(std::move(problems));
@@ -105,7 +105,7 @@ void show_schema(const std::string& under, bool is_json) {
          near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
   }
   const size_t columns = output_columns();
-  fmt::print("{}", schema_text(schema, under, columns > 0 ? columns : columns_of_a_log));
+  print_text("{}", schema_text(schema, under, columns > 0 ? columns : columns_of_a_log));
 }
 
 }  // namespace

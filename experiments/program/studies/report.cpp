@@ -81,13 +81,13 @@ struct ReportArguments : StudyArguments {
 void list_claims(const std::string& out) {
   const auto all = read_verdicts(out);
   require(!all.empty(), "{}: no study has a report; headroom run STUDY makes one", out);
-  fmt::print("{}", verdict_table(all, output_columns()));
+  print_text("{}", verdict_table(all, output_columns()));
 }
 
 /// The paper's numbers and ours, on the terminal and as a page.
 void compare_with_paper(const std::string& out) {
   const auto all = read_verdicts(out);
-  fmt::print("{}report  {}\n", paper_text(all, output_columns()), write_paper_page(all, out).string());
+  print_text("{}report  {}\n", paper_text(all, output_columns()), write_paper_page(all, out).string());
 }
 
 void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
@@ -138,7 +138,7 @@ void report(const ReportArguments& arguments) {
   const auto write = [&](const char* what, const std::string& path, const auto& writer) {
     if (path.empty()) return;
     writer(all, path);
-    fmt::print("{:<8}{}\n", what, path);
+    print_text("{:<8}{}\n", what, path);
   };
   write("results", arguments.results, write_results);
   write("guide", arguments.guide, write_guide);
@@ -166,7 +166,7 @@ void verify(const ReportArguments& arguments) {
   bool bad = false;
   for (const std::string& file : arguments.files)
     all.push_back(verdicts_of(load_study(file, profile_of(arguments, file), arguments.settings), arguments.out, bad));
-  fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all, output_columns()));
+  write_output(arguments.json ? verdict_list_json(all) : clean(verdict_table(all, output_columns())));
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);
   if (bad) throw Exit{1};
@@ -186,8 +186,7 @@ std::filesystem::path render_report(const Study& study, const std::string& out, 
 }
 
 void add_report_commands(Command app) {
-  const Command command =
-      app.command("report", "render a report again; without a study, list every claim");
+  const Command command = app.command("report", "render a report again; without a study, list every claim");
   const auto a = std::make_shared<ReportArguments>();
   command.option("STUDY", a->files, "ids or files of studies");
   add_study_options(command, *a);

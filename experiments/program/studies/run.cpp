@@ -160,7 +160,7 @@ void run(RunArguments& arguments) {
   if (arguments.is_dry) {
     const std::optional<DryRun> result = dry_run(study, options);
     if (!result) throw Exit{interrupted};
-    return fmt::print("{}", arguments.is_json ? dry_run_json(study, *result) : dry_run_text(study, *result));
+    return write_output(arguments.is_json ? dry_run_json(study, *result) : clean(dry_run_text(study, *result)));
   }
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
@@ -168,7 +168,7 @@ void run(RunArguments& arguments) {
     const std::string gpu = device_of(study).is_cpu() ? "" : " · " + engine::cuda_status(),
                       together =
                           ranks ? fmt::format(" · {} ranks{}{}", ranks->size(), way.empty() ? "" : " ", way) : "";
-    fmt::print("{} · {} · {} · {} ({}){}{}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
+    print_text("{} · {} · {} · {} ({}){}{}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
                engine::name_of(engine::active_isa()), gpu, together);
     flush_output();  // a full disk shows before the training, not after it
   }

@@ -58,7 +58,7 @@ void tag_run(const RunsArguments& arguments) {
       else require(store.remove_tag(tag), "{} has no tag '{}'", run.name(), tag);
     }
   }
-  fmt::print("{}: {}\n", run.name(), fmt::join(RunStore(run.store(), RunStore::Access::read).tags(), " "));
+  print_text("{}: {}\n", run.name(), fmt::join(RunStore(run.store(), RunStore::Access::read).tags(), " "));
 }
 
 void note_run(const RunsArguments& arguments) {
@@ -67,7 +67,7 @@ void note_run(const RunsArguments& arguments) {
     require(RunStore(run.store()).remove_note(*arguments.removed), "{} has no note {}", run.name(), *arguments.removed);
   if (!arguments.text.empty()) RunStore(run.store()).add_note(arguments.text);
   for (const Note& note : RunStore(run.store(), RunStore::Access::read).notes())
-    fmt::print("{:>3}  {} UTC  {}\n", note.id, note.at, clean(note.text));
+    print_text("{:>3}  {} UTC  {}\n", note.id, note.at, note.text);
 }
 
 /// "27 finished trials", or that the store cannot be read.
@@ -81,7 +81,7 @@ std::string contents_of(const StoredRun& run) {
 
 /// Whether the person at the terminal types y or yes. The question goes to standard error.
 bool answers_yes(const std::string& question) {
-  fmt::print(stderr, "{} [y/N] ", question);
+  fmt::print(stderr, "{} [y/N] ", clean(question));
   std::fflush(stderr);
   std::string line;
   std::getline(std::cin, line);
@@ -106,7 +106,7 @@ void remove_runs(const RunsArguments& arguments) {
       throw Exit{1};
     }
     remove_run(run);
-    fmt::print("deleted {}\n", what);
+    print_text("deleted {}\n", what);
   }
   std::error_code none;
   if (std::filesystem::exists(std::filesystem::path(arguments.out) / "index.html", none)) write_index(arguments.out);

@@ -34,7 +34,7 @@ void serve(const ServeArguments& arguments) {
                     [&](const HttpRequest& request) { return view.answer(request); }, arguments.host, arguments.port);
   const std::atomic<bool>& is_to_end = stop_on_signals();
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
-  fmt::print("http://{}:{}/{}\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port(),
+  print_text("http://{}:{}/{}\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port(),
              is_local ? "#token=" + token : "");
   flush_output();
   if (!is_local)

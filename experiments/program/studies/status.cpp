@@ -69,7 +69,7 @@ std::string lease_line(const Lease& lease, size_t label_width) {
   const double silence = std::max(0.0, wall_clock() - lease.heartbeat);
   const std::string loss = std::isfinite(lease.loss) ? fmt::format("{:.4g}", lease.loss) : "–";
   return fmt::format(
-      "  {}{}   step {:>{}}/{}   loss {}{}   process {}, {}\n", lease.label,
+      "  {}{}   step {:>{}}/{}   loss {}{}   process {}, {}\n", one_line(lease.label),
       std::string(label_width - display_width(lease.label), ' '), lease.step, digits_in(lease.steps), lease.steps, loss,
       std::string(9 - std::min<size_t>(display_width(loss), 9), ' '), lease.owner.pid,
       is_alive(lease) ? fmt::format("seen {:>2.0f} s ago", silence) : "gone: the next run goes on from here");
@@ -168,7 +168,7 @@ void show_status(const StatusArguments& arguments) {
   for (const StoredRun& run : runs_of(arguments)) {
     try {
       const RunStatus status = read_status(run);
-      if (!arguments.is_json) fmt::print("{}\n{}", status_line(status), status_details(status));
+      if (!arguments.is_json) print_text("{}\n{}", status_line(status), status_details(status));
       else print_json(status_json(status));
     } catch (const Error& error) {
       problems.emplace_back(error.what());

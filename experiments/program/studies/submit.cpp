@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "experiments/output/file.h"
 #include "experiments/output/program.h"
+#include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
@@ -28,21 +33,31 @@ struct SubmitArguments : StudyArguments {
   bool prints = false;
 };
 
-/// A word of a shell's command line, or of a line of #SBATCH, as it is.
-std::string quoted(const std::string& word) {
-  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("@%+=:,./_-").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (is_plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
-  return text + "'";
+std::string quoted(const std::vector<std::string>& words, const std::function<std::string(const std::string&)>& word) {
+  std::vector<std::string> all;
+  std::transform(words.begin(), words.end(), std::back_inserter(all), word);
+  return fmt::format("{}", fmt::join(all, " "));
 }
 
-std::string quoted(const std::vector<std::string>& words) {
-  std::vector<std::string> all;
-  for (const std::string& word : words) all.push_back(quoted(word));
-  return fmt::format("{}", fmt::join(all, " "));
+std::string of_shell(const std::vector<std::string>& words) { return quoted(words, shell_word); }
+
+/// A word of a line of #SBATCH, in which Slurm drops backslashes, inside quotes, too. Throws Error for a character that
+/// ends the line or hides what it says: there are no escapes for them.
+std::string sbatch_word(const char* what, const std::string& word) {
+  require(one_line(word) == word, "{}: '{}' holds a control character or broken UTF-8, which no line of #SBATCH can",
+          what, excerpt(word, 1000));
+  std::string text;
+  for (const char c : word) text += c == '\\' ? "\\\\" : std::string(1, c);
+  return shell_word(text);
+}
+
+/// The path of a log, in which Slurm replaces %j and its like.
+std::string sbatch_log(const fs::path& folder, const char* name) {
+  require(folder.string().find('\\') == std::string::npos,
+          "--out: '{}' holds a backslash, which Slurm takes out of the paths of logs", excerpt(folder.string(), 1000));
+  std::string text;
+  for (const char c : folder.string()) text += c == '%' ? "%%" : std::string(1, c);
+  return sbatch_word("--out", text + "/" + name);
 }
 
 /// `headroom COMMAND STUDY …`, with whole paths: a job may begin anywhere.
@@ -55,16 +70,18 @@ std::string command_line(const SubmitArguments& arguments, const char* command) 
                                  "--out",
                                  fs::absolute(arguments.out).string()};
   for (const std::string& setting : arguments.settings) words.insert(words.end(), {"--set", setting});
-  return quoted(words);
+  return of_shell(words);
 }
 
 /// What both scripts begin with. The user's arguments come last: of two lines that say one thing the last counts.
-std::string head_of(const SubmitArguments& arguments, const std::string& name, const fs::path& log,
+std::string head_of(const SubmitArguments& arguments, const std::string& name, const std::string& log,
                     const std::string& more) {
-  const std::string users = arguments.sbatch.empty() ? "" : fmt::format("#SBATCH {}\n", quoted(arguments.sbatch));
+  const auto option = [](const std::string& word) { return sbatch_word("SBATCH", word); };
+  const std::string users =
+      arguments.sbatch.empty() ? "" : fmt::format("#SBATCH {}\n", quoted(arguments.sbatch, option));
   return fmt::format(
       "#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --output={}\n#SBATCH --open-mode=append\n{}{}cd {} || exit 1\n",
-      name, quoted(log.string()), more, users, quoted(fs::current_path().string()));
+      sbatch_word("id", name), log, more, users, shell_word(fs::current_path().string()));
 }
 
 std::string worker_script(const SubmitArguments& arguments, const Study& study, const fs::path& folder) {
@@ -72,9 +89,9 @@ std::string worker_script(const SubmitArguments& arguments, const Study& study, 
   if (!arguments.data.empty()) more.insert(more.end(), {"--data", fs::absolute(arguments.data).string()});
   if (!arguments.device.empty()) more.insert(more.end(), {"--device", arguments.device});
   const std::string head =
-      head_of(arguments, "headroom-" + study.head.id, folder / "%A_%a.log",
+      head_of(arguments, "headroom-" + study.head.id, sbatch_log(folder, "%A_%a.log"),
               fmt::format("#SBATCH --array=1-{}\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n", arguments.workers));
-  return head + command_line(arguments, "run") + " " + quoted(more) +
+  return head + command_line(arguments, "run") + " " + of_shell(more) +
          R"( ${SLURM_CPUS_ON_NODE:+--threads "$SLURM_CPUS_ON_NODE"} &
 run=$! warned=
 # Before the time limit comes USR1, before a preemption TERM: the run writes a checkpoint and ends with 130. After the
@@ -88,8 +105,8 @@ exit "$status"
 }
 
 std::string report_script(const SubmitArguments& arguments, const Study& study, const fs::path& folder) {
-  return head_of(arguments, fmt::format("headroom-{}-report", study.head.id), folder / "report-%j.log", "") + "exec " +
-         command_line(arguments, "report") + "\n";
+  return head_of(arguments, fmt::format("headroom-{}-report", study.head.id), sbatch_log(folder, "report-%j.log"), "") +
+         "exec " + command_line(arguments, "report") + "\n";
 }
 
 /// Hands a script to Slurm. Returns the job's number.
@@ -117,7 +134,7 @@ void submit(const SubmitArguments& arguments) {
   write_file(folder / "report.sh", report);
   const std::string job = submit_script(folder / "workers.sh", {}),
                     last = submit_script(folder / "report.sh", {"--dependency=afterany:" + job});
-  fmt::print("{} · {}: job {} ({} workers), then job {} (report); logs in {}\n", study.head.id, study.run, job,
+  print_text("{} · {}: job {} ({} workers), then job {} (report); logs in {}\n", study.head.id, study.run, job,
              arguments.workers, last, folder.string());
 }
 

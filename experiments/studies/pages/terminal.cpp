@@ -108,10 +108,10 @@ std::string verdict_text(const Verdict& v, TerminalLook look) {
   const auto columns = static_cast<size_t>(look.columns);
   const size_t room = columns == 0 ? 0 : columns > 2 * indent ? columns - indent : indent;
   const bool has_brief = !look.is_verbose && !v.brief.empty();
-  std::string below = has_brief ? dotted(v.brief, room) : wrapped(v.sentence, room);
+  std::string below = has_brief ? clean(dotted(v.brief, room)) : wrapped(one_line(v.sentence), room);
   if (has_brief && !v.open.empty()) below += "\n" + wrapped(capitalized(v.open) + ".", room);
   const std::string status = name(v.status),
-                    text = wrapped(in_words(v.claim) + subject_in_brackets(v.claim), room) + "\n" + below,
+                    text = wrapped(one_line(in_words(v.claim) + subject_in_brackets(v.claim)), room) + "\n" + below,
                     shown = look.has_colours ? coloured_verdict(v.status, status) : status;
   std::string out = shown + std::string(indent - display_width(status), ' ');
   for (const char c : text) out += c == '\n' ? "\n" + std::string(indent, ' ') : std::string(1, c);
@@ -143,7 +143,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
   bool edge = false;
   for (const std::string& series : series_names(results)) {
     const Curve c = curve(results, series);
-    if (!series.empty()) out += series + "\n";
+    if (!series.empty()) out += one_line(series) + "\n";
     out += c.points.empty() ? "no trial has run\n" : layout(curve_rows(results, c), columns);
     out += '\n';
     for (const Point& p : c.points) edge = edge || !p.edges.empty();

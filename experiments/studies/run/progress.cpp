@@ -10,6 +10,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/terminal_look.h"
+#include "experiments/output/text.h"
 
 namespace headroom::experiments {
 namespace {
@@ -58,7 +59,7 @@ std::string progress_text(const ProgressText& at, int columns) {
   std::vector<std::string> optional;
   if (!at.shown.label.empty()) {
     optional.push_back(fmt::format("step {:>{}}/{}", at.shown.step, digits_of(at.shown.steps), at.shown.steps));
-    optional.push_back(at.shown.label);
+    optional.push_back(one_line(at.shown.label));
   }
   if (at.left) optional.push_back(clock_text(at.so_far) + " so far");
   int room = columns - static_cast<int>(display_width(first + always));
@@ -131,12 +132,12 @@ void Progress::finish_trial(int worker, const TrialRecord& trial, double cost) {
           {"trials", scope_.total}});
   } else if (trial.status != TrialStatus::finished) {
     print(fmt::format("{}trial {} ({}) {}; the others go on{}", has_colours_ ? "\x1b[31m" : "", trial.id.substr(0, 8),
-                      trial.name(), trial.message, has_colours_ ? "\x1b[0m" : ""));
+                      one_line(trial.name()), one_line(trial.message), has_colours_ ? "\x1b[0m" : ""));
   } else if (on_terminal_) {
     const auto metric = trial.test.find(scope_.metric);
     const std::string value =
         metric == trial.test.end() ? "" : fmt::format("   {} {:.4g}", scope_.metric, metric->second);
-    print(fmt::format("{}{}   {}", trial.name(), value, clock_text(trial.seconds)));
+    print(fmt::format("{}{}   {}", one_line(trial.name()), value, clock_text(trial.seconds)));
   }
   if (on_terminal_) draw(true);
 }
@@ -151,7 +152,7 @@ void Progress::finish_elsewhere(double cost) {
 void Progress::say(const std::string& line) {
   const std::lock_guard lock(mutex_);
   if (output_ == ProgressOutput::events) emit({{"event", "warning"}, {"message", line}});
-  else print(line);
+  else print(clean(line));
 }
 
 void Progress::print(const std::string& line) {

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "models/files/regular_file.h"
+#include "models/files/utf8.h"
 
 namespace headroom::experiments {
 namespace {
@@ -53,19 +54,23 @@ struct Converter {
   }
 };
 
-std::string quoted(const std::string& text) {
+/// A string of TOML, which may hold no control characters. Whoever edits the file sees what it holds.
+std::string toml_string(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04X}", static_cast<int>(c));
-    else out += c;
+  while (!text.empty()) {
+    const models::CodePoint c = models::first_code_point(text);
+    const size_t bytes = std::max<size_t>(c.bytes, 1);  // toml++ gives UTF-8 alone
+    if (text[0] == '"' || text[0] == '\\') out += '\\';
+    if (is_control(c.value)) out += fmt::format("\\u{:04X}", static_cast<uint32_t>(c.value));
+    else out += text.substr(0, bytes);
+    text.remove_prefix(bytes);
   }
   return out + '"';
 }
 
 std::string key_text(const std::string& key) {
   const auto is_bare = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; };
-  return !key.empty() && std::ranges::all_of(key, is_bare) ? key : quoted(key);
+  return !key.empty() && std::ranges::all_of(key, is_bare) ? key : toml_string(key);
 }
 
 /// Keys of sub-tables of a list of tables: dotted, so that each item needs one header only.
@@ -86,7 +91,7 @@ bool is_table_list(const Value& value) {
 
 std::string in_line(const Value& value) {
   std::string out;
-  if (value.kind == Value::Kind::text) return quoted(value.text);
+  if (value.kind == Value::Kind::text) return toml_string(value.text);
   if (value.kind == Value::Kind::list) {
     for (const Value& item : value.list) out += (out.empty() ? "" : ", ") + in_line(item);
     return "[" + out + "]";

@@ -31,7 +31,8 @@ TEST_CASE("commands, options and values complete") {
   TemporaryFolder files;
   const auto folder = files.path();
   std::filesystem::create_directories(folder / "experiments");
-  std::ofstream(folder / "experiments" / "small.toml") << small_study() << "[profile.tiny]\n[profile.large]\n";
+  std::ofstream(folder / "experiments" / "small.toml") << small_study() << "[profile.tiny]\n[profile.large]\n"
+                                                       << "[profile.\"$(touch x)\"]\n[profile.\"a;b\"]\n";
   std::ofstream(folder / "experiments" / "broken.toml") << "[study\n";
   CHECK(offered(folder, {"tok"}) == Words{"tokenize"});
   CHECK(offered(folder, {"data", ""}) == Words{"list", "fetch", "verify"});
