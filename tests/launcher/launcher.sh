@@ -1,7 +1,7 @@
 #!/bin/sh
 # launcher.sh ROOT: the launcher with stand-ins for the compiler, meson and ninja. Two that are started at once in one
-# folder build one after the other, and both run the program; a log gets lines of progress; a failed build shows its log
-# and its status.
+# folder build one after the other, and both run the program; a log gets lines of progress; an optional library that has
+# come is looked for, once; another user runs what was built; a failed build shows its log and its status.
 set -eu
 root=$1
 scratch=$(mktemp -d)
@@ -12,7 +12,11 @@ fail() { echo "launcher: $*" >&2; exit 1; }
 for name in c++ pkg-config gnuplot; do printf '#!/bin/sh\n' >"$scratch/bin/$name"; done
 cat >"$scratch/bin/meson" <<'MESON'
 #!/bin/sh
-# meson setup OPTIONS… BUILD SOURCE
+# meson setup OPTIONS… BUILD SOURCE, or what is said when it is configured again
+case "$1 $2" in
+  "configure --clearcache") exit 0 ;;
+  "setup --reconfigure") echo again >>"$3/reconfigured" && exit 0 ;;
+esac
 while [ $# -gt 2 ]; do shift; done
 [ ! -e "$1/build.ninja" ] || { echo "configured twice"; exit 1; }
 sleep 0.2
@@ -51,6 +55,33 @@ if command -v flock >/dev/null; then
   grep -q "^headroom: waiting for another build in $HEADROOM_BUILD$" "$scratch/one.err" "$scratch/two.err" ||
     fail "nobody waited"
 fi
+
+touch "$scratch/bin/mpic++" && chmod +x "$scratch/bin/mpic++"
+for start in first second; do "$root/headroom" "$start" >>"$scratch/optional.out" 2>>"$scratch/optional.err"; done
+[ "$(cat "$scratch/build/reconfigured")" = again ] || fail "looked for MPI not once, but: $(cat "$scratch/build/reconfigured")"
+grep -q "^headroom: configuring $HEADROOM_BUILD again:.* $scratch/bin/mpic++$" "$scratch/optional.err" || fail "does not say what came"
+
+# Another user, who may write nothing here, from a clone that all may read.
+mkdir "$scratch/clone"
+cp "$root/headroom" "$scratch/clone/"
+touch "$scratch/build/.ninja_log"
+as_other=
+chmod -R a+rX "$scratch"
+if [ "$(id -u)" = 0 ]; then as_other="setpriv --reuid=65534 --regid=65534 --clear-groups"; else chmod -R a-w "$scratch/build"; fi
+$as_other "$scratch/clone/headroom" theirs >"$scratch/other.out" 2>"$scratch/other.err" || fail "another user: $(cat "$scratch/other.err")"
+[ "$(cat "$scratch/other.out" "$scratch/other.err")" = "ran theirs" ] || fail "another user: $(cat "$scratch/other.err")"
+if [ -n "$as_other" ]; then  # a group's folder, in which the first user made the lock
+  chmod a+w "$scratch/build"
+  $as_other "$scratch/clone/headroom" theirs >"$scratch/other.out" 2>&1 || fail "another user of a group: $(cat "$scratch/other.out")"
+  [ "$(cat "$scratch/other.out")" = "ran theirs" ] || fail "another user of a group: $(cat "$scratch/other.out")"
+fi
+mv "$scratch/build/experiments/headroom" "$scratch/build/later"  # not up to date, to the stand-in for ninja
+status=0
+$as_other "$scratch/clone/headroom" theirs >"$scratch/other.out" 2>"$scratch/other.err" || status=$?
+[ "$status" = 1 ] || fail "nothing is built, and the status is $status"
+grep -q "HEADROOM_BUILD=FOLDER builds elsewhere$" "$scratch/other.err" || fail "nothing is built: $(cat "$scratch/other.err")"
+mv "$scratch/build/later" "$scratch/build/experiments/headroom"
+chmod -R u+w "$scratch/build"
 
 rm -r "$scratch/build/experiments"
 touch "$scratch/build/broken"

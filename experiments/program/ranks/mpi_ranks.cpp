@@ -47,8 +47,10 @@ std::unique_ptr<tasks::Ranks> started_ranks(std::string& device) {
   if (size <= 1) return nullptr;
   take_gpu(device);
   const Module module("headroom-mpi.so");
-  require(module.handle, "started as one of {} ranks, but this build has no MPI (-Dmpi=enabled): {}", size,
-          module.problem);
+  require(module.handle,
+          "started as one of {} ranks, but this build has no MPI, which 'meson configure BUILD -Dmpi=enabled && ninja "
+          "-C BUILD' adds where it is installed: {}",
+          size, module.problem);
   const HeadroomMpi* const calls = module.function<HeadroomStartMpi>(headroom_start_mpi_name)();
   require(calls, "MPI does not start");
   return std::make_unique<MpiRanks>(*calls);
