@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/context.h"
+#include "engine/control_groups.h"
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/read_number.h"
@@ -28,7 +29,7 @@ thread_local bool inside_parallel = false;
 int default_threads() {
   static const int threads = [] {
     const char* text = std::getenv("HEADROOM_THREADS");
-    if (!text) return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    if (!text) return processor_limit().count;
     const auto value = read_number(text, 1, 4096);
     require(value.has_value(), "HEADROOM_THREADS: '{}' is not a number from 1 to 4096", excerpt(text));
     return *value;

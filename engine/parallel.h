@@ -4,7 +4,7 @@
 
 namespace headroom::engine {
 
-/// Threads that work started from this thread may use: the context's, else HEADROOM_THREADS, else the machine's cores.
+/// Threads that work started from this thread may use: the context's, else HEADROOM_THREADS, else processor_limit()'s.
 /// Throws Error when HEADROOM_THREADS is not a positive number.
 int num_threads();
 

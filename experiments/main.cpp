@@ -1,4 +1,9 @@
+#include <execinfo.h>
 #include <fmt/core.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <exception>
@@ -7,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -58,10 +64,8 @@ int run(int argc, char** argv) {
   return line.run(argc, argv);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  headroom::experiments::keep_standard_descriptors();
+/// The program's exit status: errors end it with a line.
+int guarded(int argc, char** argv) {
   try {
     const int status = run(argc, argv);
     // Here, for every command: what it printed may still be in a buffer that a full disk refuses.
@@ -81,9 +85,55 @@ int main(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     return complain(words_of(error), failed);
   } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return complain("the system gives no more threads (ulimit -u) or no memory for them (ulimit -v)", failed);
     if (std::ferror(stdout) == 0) return complain(error.what(), failed);
     return complain("standard output cannot be written to: " + error.code().message(), failed);
   } catch (const std::exception& error) {
     return complain(error.what(), failed);
   }
+}
+
+/// Whether the address space, where it is limited (ulimit -v), has room for threads and oneDNN's kernels beside the
+/// program itself: no library that they need survives without. All threads then share the C library's one heap; each
+/// would take 64 MiB of addresses for its own.
+bool has_room() {
+  constexpr size_t least = size_t{48} << 20;
+  struct rlimit space {};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return true;
+  mallopt(M_ARENA_MAX, 1);
+  void* const room = mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return room != MAP_FAILED && munmap(room, least) == 0;
+}
+
+/// guarded() in a thread with a stack of the usual size, as all that it starts have, where the limit (ulimit -s) is
+/// lower.
+int with_usual_stack(int argc, char** argv) {
+  constexpr size_t usual = size_t{8} << 20;
+  struct rlimit stack {};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= usual) return guarded(argc, argv);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, usual);
+  pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+  int status = failed;
+  try {
+    std::thread([&] { status = guarded(argc, argv); }).join();
+  } catch (const std::system_error&) {
+    status = guarded(argc, argv);
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  headroom::experiments::keep_standard_descriptors();
+  // The C library looks for its unwinder at the first need, and aborts where that is an error for want of memory.
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+  if (!has_room())
+    return complain("the limit of the address space (ulimit -v) leaves less than 48 MiB beside the program", failed);
+  return with_usual_stack(argc, argv);
 }

@@ -5,6 +5,11 @@
 #include <dlfcn.h>
 #include <dnnl.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <mutex>
+#include <new>
 
 #include "engine/isa.h"
 #endif
@@ -67,10 +72,27 @@ bool is_limited() {
   return limited;
 }
 
+/// oneDNN makes its kernels when they are first needed, and crashes where no memory is left for them. Throws bad_alloc
+/// in time, where the address space is limited at all (ulimit -v).
+void require_room() {
+  static const bool is_limited = [] {
+    struct rlimit space {};
+    return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+  }();
+  if (!is_limited) return;
+  constexpr size_t bytes = size_t{16} << 20;
+  static std::mutex one_at_a_time;  // two looks at once would find half of it each
+  const std::lock_guard lock(one_at_a_time);
+  void* const room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  munmap(room, bytes);
+}
+
 template <class T>
 bool run(Gemm<T> gemm, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
          const T* b, int64_t ldb, float* c, int64_t ldc, int threads) {
   if (!is_limited() || !gemm) return false;
+  require_room();
   const Threads scope(threads);
   return gemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
          dnnl_success;

@@ -5,6 +5,7 @@
 
 #include "engine/cpu/gemm.h"
 #include "engine/error.h"
+#include "engine/finite.h"
 
 namespace headroom::engine::linalg {
 namespace {
@@ -108,14 +109,9 @@ Stack stack_of(const char* op, const char* name, const Tensor& x) {
   out.rows = x.dim(-2);
   out.columns = x.dim(-1);
   out.dtype = x.dtype();
-  const double* const first = out.x.data<double>();
-  const double* const end = first + out.x.numel();
-  const double* const bad = std::find_if(first, end, [](double value) { return !std::isfinite(value); });
-  if (bad == end) return out;
-  Shape index = x.shape();
-  int64_t rest = bad - first;
-  for (int axis = x.rank() - 1; axis >= 0; rest /= x.dim(axis--)) index[axis] = rest % x.dim(axis);
-  fail("{}: {} holds {} at {}: only finite numbers can be factored", op, name, *bad, index.str());
+  const std::optional<std::string> bad = first_not_finite(out.x);
+  require(!bad, "{}: {} holds {}: only finite numbers can be factored", op, name, bad.value_or(""));
+  return out;
 }
 
 Stack square_stack_of(const char* op, const char* name, const Tensor& x) {

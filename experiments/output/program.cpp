@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,17 +17,18 @@
 #include <thread>
 
 #include "engine/error.h"
+#include "experiments/output/text.h"
 
 extern char** environ;
 
 namespace headroom::experiments {
 namespace {
 
-/// An anonymous temporary file. Files rather than pipes: nothing to drain while a program runs, so nothing can
-/// dead-lock.
+/// An anonymous file in memory, which no full folder of temporary files refuses. Files rather than pipes: nothing to
+/// drain while a program runs, so nothing can dead-lock.
 class TemporaryFile {
  public:
-  TemporaryFile() : file_(std::tmpfile()) {
+  TemporaryFile() : file_(fdopen(memfd_create("headroom", MFD_CLOEXEC), "w+")) {
     require(file_ != nullptr, "cannot make a temporary file: {}", std::generic_category().message(errno));
   }
   int descriptor() const { return fileno(file_.get()); }
@@ -123,6 +125,14 @@ ProgramResult run_program(const std::filesystem::path& program, const std::vecto
   const std::optional<int> status = wait_for(spawn(program, arguments, actions, nullptr), seconds);
   require(status.has_value(), "{} did not end within {} s", program.string(), seconds);
   return {*status, output.read(), errors.read()};
+}
+
+std::string joined_lines(std::string_view text) {
+  std::string out;
+  std::istringstream lines(clean(text));
+  for (std::string line; std::getline(lines, line);)
+    if (line.find_first_not_of(" \t") != std::string::npos) out += (out.empty() ? "" : "; ") + line;
+  return out;
 }
 
 void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments) {

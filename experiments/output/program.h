@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom::experiments {
@@ -19,6 +20,9 @@ struct ProgramResult {
 /// `seconds`; it is then killed.
 ProgramResult run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                           const std::string& input, double seconds);
+
+/// The lines of what a program said as one, "; " between them, without those that are empty.
+std::string joined_lines(std::string_view text);
 
 /// Starts `program` and does not wait for it: its output is dropped and it outlives us. Throws Error when it cannot be
 /// started.

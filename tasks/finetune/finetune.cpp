@@ -57,9 +57,14 @@ void Finetuning::save() const {
   save_checkpoint(file_, "", checkpoint);
 }
 
-void Finetuning::run(int64_t steps, int64_t save_every, const std::function<int64_t(int64_t)>& tokens_of,
-                     const std::function<void(const FinetuneStep&)>& on_step) {
+bool Finetuning::run(int64_t steps, int64_t save_every, const std::function<int64_t(int64_t)>& tokens_of,
+                     const std::function<void(const FinetuneStep&)>& on_step, const std::function<bool()>& goes_on) {
+  const bool saves = save_every > 0 && !file_.empty();
   while (trainer_.steps_done() < steps) {
+    if (!goes_on()) {
+      if (saves) save();
+      return false;
+    }
     const auto start = std::chrono::steady_clock::now();
     const int64_t tokens = tokens_of(trainer_.steps_done());
     const engine::StepState& state = trainer_.step();
@@ -68,9 +73,9 @@ void Finetuning::run(int64_t steps, int64_t save_every, const std::function<int6
     if (const char* problem = problem_of(state)) fail("step {}: {}: a smaller --lr may help", done, problem);
     log_.push_back({done, state.loss, state.gradient_norm, state.learning_rate, tokens, seconds});
     on_step(log_.back());
-    const bool is_due = save_every > 0 && (done % save_every == 0 || done == steps);
-    if (!file_.empty() && is_due) save();
+    if (saves && (done % save_every == 0 || done == steps)) save();
   }
+  return true;
 }
 
 }  // namespace headroom::tasks

@@ -35,9 +35,10 @@ class Finetuning {
   /// the first setting that differs.
   bool resume();
   /// Trains until `steps` are done, and saves after each `save_every` of them (0: never) and after the last. `on_step`
-  /// sees each step. Throws Error naming the step where loss or gradient is not finite.
-  void run(int64_t steps, int64_t save_every, const std::function<int64_t(int64_t step)>& tokens_of,
-           const std::function<void(const FinetuneStep&)>& on_step);
+  /// sees each step. False, after a save, once `goes_on`, asked before each step, says no. Throws Error naming the step
+  /// where loss or gradient is not finite.
+  bool run(int64_t steps, int64_t save_every, const std::function<int64_t(int64_t step)>& tokens_of,
+           const std::function<void(const FinetuneStep&)>& on_step, const std::function<bool()>& goes_on);
 
   const std::vector<FinetuneStep>& log() const { return log_; }
   /// Measured before the first step; kept with the training.

@@ -157,6 +157,27 @@ TEST_CASE("killed again and again, a fine-tuning ends in the same bytes", "[fine
   }
 }
 
+TEST_CASE("a fine-tuning that is told to stop saves its last step and goes on from there", "[finetune]") {
+  const TemporaryFolder folder;
+  const std::string command = "finetune " + small_model() + " --steps 1500 --lr 1e-3 --context 32 --batch 32 --text " +
+                              small_text() + " --save-every 1000000 -o ";
+  const json whole = run_json(folder, command + "whole");
+  int status = -1;
+  for (useconds_t wait = 40'000; !fs::exists(folder / "saved/finetune.safetensors"); wait += 40'000) {
+    Program program(folder.path(), command + "resumed --checkpoint saved");
+    usleep(wait);
+    program.signal(SIGHUP);
+    status = program.wait();
+    REQUIRE(status != 0);
+    if (fs::exists(folder / "saved/finetune.safetensors")) CHECK_THAT(program.err(), contains("stopped after step "));
+  }
+  CHECK(status == 130);
+  const json resumed = run_json(folder, command + "resumed --checkpoint saved");
+  CHECK(resumed["resumed_at"] > 0);
+  CHECK(resumed["losses"] == whole["losses"]);
+  CHECK(read(folder / "whole" / "model.safetensors") == read(folder / "resumed" / "model.safetensors"));
+}
+
 TEST_CASE("a checkpoint of another training is refused by the setting that differs", "[finetune]") {
   const TemporaryFolder folder;
   const std::string rest = " --context 32 --checkpoint saved --text " + small_text();

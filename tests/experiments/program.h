@@ -34,6 +34,7 @@ class Program {
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
+      std::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background ignores it
       execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
       _exit(127);
     }

@@ -166,10 +166,12 @@ TEST_CASE("an interrupted run keeps its trials, and the same command completes i
   const StudyFile file(slow_study());
   const Study study = load_study(file.path());
   const std::filesystem::path out = file.folder() / "runs";
-  for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1, SIGKILL}) {
+    CAPTURE(number);
     Program program(file.folder(), "run study.toml --quiet");
     const size_t before = wait_for_some(program, study, out, 2);
     program.signal(number);
+    if (number == SIGHUP || number == SIGXCPU) program.signal(number);  // as a terminal and a limit do
     const int status = program.wait();
     const size_t kept = collect_results(study, out).trials.size();
     CHECK(kept >= before);
@@ -192,6 +194,18 @@ TEST_CASE("an interrupted run keeps its trials, and the same command completes i
     for (const TrialRecord& trial : after.trials)
       if (trial.id == old.id) CHECK(trial.seconds == old.seconds);
   }
+}
+
+TEST_CASE("a signal that is ignored when a run starts stays ignored") {
+  const StudyFile file(slow_study());
+  const Study study = load_study(file.path());
+  const std::filesystem::path out = file.folder() / "runs";
+  Program program(file.folder(), "run study.toml --quiet", "trap '' HUP INT USR1;");
+  const size_t before = wait_for_some(program, study, out, 1);
+  for (const int number : {SIGHUP, SIGINT, SIGUSR1}) program.signal(number);
+  CHECK(wait_for_some(program, study, out, before + 2) >= before + 2);
+  program.signal(SIGTERM);
+  CHECK(program.wait() == 130);
 }
 
 TEST_CASE("a full disk ends a run with one line, and a later run completes it") {

@@ -239,6 +239,26 @@ TEST_CASE("submit writes a script for workers and one for the report, and takes 
   CHECK(contains(read(folder / "calls"), "--parsable --dependency=afterany:7 "));
   CHECK(contains(read(folder / "ran"), "report  "));
   CHECK(contains(output_of(folder, "status small"), "8 of 8 trials finished"));
+  // Slurm takes the workers and refuses the report, in two lines.
+  std::ofstream(folder / "sbatch")
+      << "#!/bin/sh\ncase $* in *report.sh) echo 'sbatch: error: QOS' >&2; echo 'full' >&2; "
+         "exit 1;; esac; echo '4711;west'\n";
+  Program refused(folder, "submit study.toml --workers 3 --out refused", "PATH=\"$PWD:/bin\"");
+  CHECK(refused.wait() == 1);
+  CHECK(contains(refused.err(),
+                 "report.sh: sbatch: error: QOS; full; the workers, job 4711, are still queued: "
+                 "'scancel --clusters=west 4711' cancels them\n"));
+  std::ofstream(folder / "scancel") << "#!/bin/sh\necho \"$@\" >cancelled\n";
+  std::ofstream(folder / "scontrol")
+      << "#!/bin/sh\nprintf 'MaxArray = x\\nMaxArraySize            = 4\\nNext = 1\\n'\n";
+  for (const char* name : {"scancel", "scontrol"}) fs::permissions(folder / name, fs::perms::owner_all);
+  Program cancelled(folder, "submit study.toml --workers 3 --out refused", "PATH=\"$PWD:/bin\"");
+  CHECK(cancelled.wait() == 1);
+  CHECK(contains(cancelled.err(), "QOS; full; the workers, job 4711, are cancelled\n"));
+  CHECK(read(folder / "cancelled") == "--clusters=west 4711\n");
+  Program many(folder, "submit study.toml --workers 4 --print", "PATH=\"$PWD:/bin\"");
+  CHECK(many.wait() == 1);
+  CHECK(contains(many.err(), "--workers 4: this Slurm takes 3 at most (MaxArraySize 4)"));
   Program nowhere(folder, "submit study.toml --workers 3 --out other", "PATH=/nowhere");
   CHECK(nowhere.wait() == 1);
   CHECK(contains(nowhere.err(), "sbatch is not on PATH"));

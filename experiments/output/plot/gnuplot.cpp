@@ -12,7 +12,7 @@ std::string run_gnuplot(const std::filesystem::path& program, const std::string&
   // -d: the figure does not depend on the user's ~/.gnuplot.
   const ProgramResult result = run_program(program, {"-d", "-"}, script, seconds);
   if (result.status != 0 || result.output.empty())
-    fail("{} failed with status {}: {}", program.string(), result.status, clean(result.errors));
+    fail("{} failed with status {}: {}", program.string(), result.status, joined_lines(result.errors));
   return result.output;
 }
 

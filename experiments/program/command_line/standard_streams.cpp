@@ -67,11 +67,16 @@ size_t output_columns() { return static_cast<size_t>(look_of(STDOUT_FILENO).colu
 std::atomic<bool>& stop_on_signals() {
   static std::atomic<bool> is_to_stop{false};
   static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
-  struct sigaction action {};
-  action.sa_handler = [](int) { is_to_stop = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  // A terminal that closes may send HUP twice, and a CPU limit that is used up XCPU every second.
+  for (const auto& [number, twice] :
+       {std::pair{SIGINT, SA_RESETHAND}, {SIGTERM, SA_RESETHAND}, {SIGHUP, 0}, {SIGXCPU, 0}, {SIGUSR1, 0}}) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // by nohup, or a shell that starts a job in the background
+    action.sa_handler = [](int) { is_to_stop = true; };
+    action.sa_flags = static_cast<int>(twice) | SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
   return is_to_stop;
 }
 

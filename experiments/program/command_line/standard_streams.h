@@ -40,9 +40,10 @@ void note_unchecked(const std::string& store, int64_t count);
 /// Characters of a line of standard output; 0 where it is no terminal.
 size_t output_columns();
 
-/// The flag that the first SIGINT or SIGTERM from now on raises; a second one has its usual effect.
+/// The flag that SIGINT, SIGTERM, SIGHUP, SIGXCPU and SIGUSR1 raise from now on, unless they are ignored already. A second
+/// SIGINT or SIGTERM has its usual effect.
 std::atomic<bool>& stop_on_signals();
-constexpr int interrupted = 130;  ///< the exit status after that: 128 + SIGINT, as shells count
+constexpr int interrupted = 130;  ///< the exit status after that: 128 + SIGINT, whichever came
 
 /// Writes what standard output has buffered. Throws Error when that, or anything before, could not be written.
 void flush_output();

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/control_groups.h"
 #include "engine/cpu/kernel_level.h"
 #include "engine/cpu/onednn.h"
 #include "engine/error.h"
@@ -53,7 +55,8 @@ void examine() {
           active == detected
               ? "the best that this processor and this build have"
               : fmt::format("HEADROOM_ISA holds it below {}: kernels are slower", engine::name_of(detected)));
-  finding("threads", fmt::format("{}", engine::num_threads()),
+  const std::string source = std::getenv("HEADROOM_THREADS") ? "HEADROOM_THREADS" : engine::processor_limit().source;
+  finding("threads", fmt::format("{}{}", engine::num_threads(), source.empty() ? "" : fmt::format(" (by {})", source)),
           "a study trains as many small models at once, one thread each (HEADROOM_THREADS, --threads)");
   const MemoryLimit memory = memory_limit();
   finding("memory", std::isfinite(memory.bytes) ? bytes_text(memory.bytes) : "unknown", memory.source);

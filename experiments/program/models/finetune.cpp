@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -169,18 +170,25 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
   tasks::Finetuning training(trainer, file, settings);
   result.parameters = model->parameter_count();
   for (const autograd::Parameter& parameter : model->parameters()) result.trained += parameter.var.value().numel();
+  const bool has_resumed = training.resume();
+  // Without a checkpoint there is nothing to keep, and a signal has its usual effect.
+  const std::atomic<bool>* const stop = a.checkpoint.empty() ? nullptr : &stop_on_signals();
+  const auto goes_on = [&] {
+    const bool is_wanted = !stop || !*stop;
+    return ranks ? tasks::decided_by_first(*ranks, is_wanted, tasks::patience_of_a_step) : is_wanted;
+  };
   const auto measure = [&](const char* when) {
     ProgressLine line;
     return data.measure(*model, [&](double share) {
+      if (stop && *stop) throw Exit{interrupted};
       line.show(fmt::format("measuring {} the training  {:.0f} %", when, 100 * share), share);
     });
   };
-  const bool has_resumed = training.resume();
   // Only the first of several ranks measures, writes and shows; the others train.
   if (ranks && !ranks->is_first()) {
     tasks::told_by_first(*ranks, "", tasks::endless_patience);
     training.run(
-        plan.steps, 0, [](int64_t) { return 0; }, [](const tasks::FinetuneStep&) {});
+        plan.steps, 0, [](int64_t) { return 0; }, [](const tasks::FinetuneStep&) {}, goes_on);
     return result;
   }
   if (!has_resumed) training.before = measure("before");
@@ -189,16 +197,23 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
   result.before = training.before;
   print_start(a, plan, result);
   for (const tasks::FinetuneStep& step : training.log()) add_step(log, a, data, step);
+  bool has_ended = false;
   {
     ProgressLine line;
-    training.run(
+    has_ended = training.run(
         plan.steps, a.save_every, [&](int64_t step) { return data.tokens(step, a.batch, seed); },
         [&](const tasks::FinetuneStep& s) {
           add_step(log, a, data, s);
           line.show(fmt::format("step {}/{}  loss {:.4f}  {:.0f} tokens/s", s.step, plan.steps, s.loss,
                                 static_cast<double>(s.tokens) / s.seconds),
                     static_cast<double>(s.step) / static_cast<double>(plan.steps));
-        });
+        },
+        goes_on);
+  }
+  if (!has_ended) {
+    write_note(fmt::format("headroom: stopped after step {} of {}; the same command goes on from here",
+                           trainer.steps_done(), plan.steps));
+    throw Exit{interrupted};
   }
   result.after = measure("after");
   result.steps = training.log();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,22 +110,53 @@ std::string report_script(const SubmitArguments& arguments, const Study& study, 
          "exec " + command_line(arguments, "report") + "\n";
 }
 
-/// Hands a script to Slurm. Returns the job's number.
-std::string submit_script(const fs::path& script, const std::vector<std::string>& options) {
+constexpr double patience = 120;  ///< seconds, of a controller that is busy
+
+struct Job {
+  std::string id, cluster;  ///< "" = the only one
+};
+
+/// Hands a script to Slurm.
+Job submit_script(const fs::path& script, const std::vector<std::string>& options) {
   const auto sbatch = find_program("sbatch");
   require(sbatch.has_value(),
           "sbatch is not on PATH: this is no host that submits to Slurm; --print shows the scripts");
   std::vector<std::string> words{"--parsable"};
   words.insert(words.end(), options.begin(), options.end());
   words.push_back(script.string());
-  constexpr double patience = 120;  // of a controller that is busy
   const ProgramResult result = run_program(*sbatch, words, "", patience);
-  require(result.status == 0, "sbatch refuses {}: {}", script.string(), result.errors);
-  return result.output.substr(0, result.output.find_first_of(";\n"));  // JOB or JOB;CLUSTER
+  require(result.status == 0, "sbatch refuses {}: {}", script.string(), joined_lines(result.errors));
+  const std::string job = joined_lines(result.output);  // JOB or JOB;CLUSTER
+  const size_t end = std::min(job.find(';'), job.size());
+  return {job.substr(0, end), job.substr(std::min(end + 1, job.size()))};
+}
+
+/// Takes the array, whose report was refused, out of the queue. Returns what became of it.
+std::string withdraw(const Job& array) {
+  std::vector<std::string> words{array.id};
+  if (!array.cluster.empty()) words.insert(words.begin(), "--clusters=" + array.cluster);
+  const auto scancel = find_program("scancel");
+  if (scancel && run_program(*scancel, words, "", patience).status == 0)
+    return fmt::format("the workers, job {}, are cancelled", array.id);
+  return fmt::format("the workers, job {}, are still queued: 'scancel {}' cancels them", array.id, of_shell(words));
+}
+
+/// Throws Error where Slurm says that it takes no array of so many jobs.
+void check_array(const SubmitArguments& arguments) {
+  const auto scontrol = find_program("scontrol");
+  if (!scontrol) return;
+  std::istringstream lines(run_program(*scontrol, {"show", "config"}, "", patience).output);
+  for (std::string key, equals, rest; lines >> key; std::getline(lines, rest)) {
+    int size = 0;
+    if (key != "MaxArraySize" || !(lines >> equals >> size)) continue;
+    require(arguments.workers < size, "--workers {}: this Slurm takes {} at most (MaxArraySize {})", arguments.workers,
+            size - 1, size);
+  }
 }
 
 void submit(const SubmitArguments& arguments) {
   const Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  check_array(arguments);
   const fs::path run = fs::absolute(study_folder(study, arguments.out)), folder = run / "slurm";
   const std::string workers = worker_script(arguments, study, folder), report = report_script(arguments, study, folder);
   if (arguments.prints) return write_output(fmt::format("{}\n{}", workers, report));
@@ -132,10 +164,15 @@ void submit(const SubmitArguments& arguments) {
   make_folder(folder);  // Slurm makes none for its logs
   write_file(folder / "workers.sh", workers);
   write_file(folder / "report.sh", report);
-  const std::string job = submit_script(folder / "workers.sh", {}),
-                    last = submit_script(folder / "report.sh", {"--dependency=afterany:" + job});
-  print_text("{} · {}: job {} ({} workers), then job {} (report); logs in {}\n", study.head.id, study.run, job,
-             arguments.workers, last, folder.string());
+  const Job array = submit_script(folder / "workers.sh", {});
+  Job last;
+  try {
+    last = submit_script(folder / "report.sh", {"--dependency=afterany:" + array.id});
+  } catch (const Error& error) {
+    fail("{}; {}", error.what(), withdraw(array));
+  }
+  print_text("{} · {}: job {} ({} workers), then job {} (report); logs in {}\n", study.head.id, study.run, array.id,
+             arguments.workers, last.id, folder.string());
 }
 
 }  // namespace

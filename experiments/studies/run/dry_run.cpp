@@ -10,7 +10,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "engine/allocator.h"
 #include "engine/context.h"
@@ -20,6 +19,7 @@
 #include "experiments/studies/run/preflight.h"
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
+#include "experiments/studies/run/side_by_side.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/run/work_pool.h"
 #include "models/transformer.h"
@@ -141,27 +141,24 @@ TrialTimes time_trial(TrialConfig config, const tasks::Work& work, const RunOpti
 /// The mean of `jobs` copies that run side by side, as trials of a study do.
 TrialTimes time_side_by_side(const TrialConfig& config, const tasks::Work& work, int jobs, int threads_each,
                              const RunOptions& options, const DryRunEffort& effort) {
-  std::vector<std::thread> workers;
   std::mutex mutex;
   TrialTimes sum;
   std::exception_ptr error;
-  for (int i = 0; i < jobs; ++i)
-    workers.emplace_back([&] {
-      try {
-        const engine::ThreadScope scope(threads_each);
-        const TrialTimes timing = time_trial(config, work, options, effort);
-        const std::lock_guard lock(mutex);
-        sum.setup += timing.setup / jobs;
-        sum.step += timing.step / jobs;
-        sum.measure += timing.measure / jobs;
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        error = std::current_exception();
-      }
-    });
-  for (std::thread& worker : workers) worker.join();
+  const int started = side_by_side(jobs, [&](int) {
+    try {
+      const engine::ThreadScope scope(threads_each);
+      const TrialTimes timing = time_trial(config, work, options, effort);
+      const std::lock_guard lock(mutex);
+      sum.setup += timing.setup;
+      sum.step += timing.step;
+      sum.measure += timing.measure;
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      error = std::current_exception();
+    }
+  });
   if (error) std::rethrow_exception(error);
-  return sum;
+  return {sum.setup / started, sum.step / started, sum.measure / started};
 }
 
 /// Steps, validations after every eval_every of them, and the test set each time the weights are the best so far.

@@ -25,6 +25,7 @@
 #include "experiments/studies/run/preflight.h"
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
+#include "experiments/studies/run/side_by_side.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/run/trial.h"
@@ -85,10 +86,7 @@ class Sweeper {
     const int wanted = wanted_jobs(trials, options_), most = std::min(wanted, static_cast<int>(pending_.size()));
     const int jobs = check_before_training(trials, pool_, most, options_.jobs > 0, memory_limit());
     if (jobs < most) progress_.say(fmt::format("{} trials at once, not {}: there is no memory for more", jobs, most));
-    std::vector<std::thread> workers;
-    for (int i = 0; i < jobs; ++i)
-      workers.emplace_back([this, i, each = std::max(1, threads_of(options_) / wanted)] { work(i, each); });
-    for (std::thread& worker : workers) worker.join();
+    side_by_side(jobs, [this, each = std::max(1, threads_of(options_) / wanted)](int i) { work(i, each); });
     files_.tidy();
     if (error_) std::rethrow_exception(error_);
     return !is_stopped();

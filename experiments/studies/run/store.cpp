@@ -99,7 +99,7 @@ bool is_alive(const Lease& lease) {
 
 RunStore::RunStore(const std::filesystem::path& path, Access access)
     : shared_(shared_folder_of(path.parent_path(), access)),
-      database_(shared_ ? Database::temporary(path) : Database(path, access == Access::read)) {
+      database_(shared_ ? Database::in_memory(path) : Database(path, access == Access::read)) {
   if (access == Access::read && !shared_) {
     if (is_empty(database_)) {
       database_.stand_in_memory();

@@ -36,11 +36,11 @@ Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::m
   }
 }
 
-Database::Database(std::filesystem::path path, Temporary) : path_(std::move(path)) {
-  if (sqlite3_open("", &handle_) != SQLITE_OK) complain();
+Database::Database(std::filesystem::path path, InMemory) : path_(std::move(path)) {
+  if (sqlite3_open(":memory:", &handle_) != SQLITE_OK) complain();
 }
 
-Database Database::temporary(std::filesystem::path path) { return Database(std::move(path), Temporary()); }
+Database Database::in_memory(std::filesystem::path path) { return Database(std::move(path), InMemory()); }
 
 Database::~Database() { sqlite3_close(handle_); }
 
@@ -56,6 +56,7 @@ void Database::open(bool is_read_only) {
                     (is_read_only ? 0 : SQLITE_OPEN_CREATE);
   if (sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr) != SQLITE_OK) complain();
   sqlite3_busy_timeout(handle_, busy_milliseconds);
+  run("PRAGMA temp_store = MEMORY");  // what is sorted: a full TMPDIR is no reason to stop
   if (is_closed_folder) return;
   // SQLite does not wait for others on this change alone: two runs may make one store at the same time.
   for (int tries = 0; sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr) != SQLITE_OK;) {

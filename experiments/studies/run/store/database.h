@@ -26,8 +26,8 @@ class Database {
   /// Opens the file, or makes it and its folder. With `is_read_only` the file must exist, and nothing is written beside
   /// it that a folder without write permission would refuse.
   Database(std::filesystem::path path, bool is_read_only);
-  /// An empty database of this object's own, in memory and unnamed temporary files; errors give it the name of `path`.
-  static Database temporary(std::filesystem::path path);
+  /// An empty database of this object's own, in memory (2 to 3 KB a trial); errors give it the name of `path`.
+  static Database in_memory(std::filesystem::path path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -44,8 +44,8 @@ class Database {
   [[noreturn]] void complain() const;
 
  private:
-  struct Temporary {};
-  Database(std::filesystem::path path, Temporary);
+  struct InMemory {};
+  Database(std::filesystem::path path, InMemory);
   void open(bool is_read_only);
 
   std::filesystem::path path_;
