@@ -20,6 +20,7 @@ struct ModelDescription {
   std::vector<std::string> warnings;
   std::optional<int64_t> bos;  ///< begins a text, where add_bos
   std::vector<int64_t> eos;    ///< end an answer
+  std::string eos_text;        ///< so does the token of this text, as the tokenizer names it; "" = it names none
   bool add_bos = false;        ///< the tokenizer puts bos before a text
   std::string chat_template;   ///< Jinja, as the file has it; "" = none
 

@@ -266,7 +266,30 @@ class GgufModel : public ModelFiles {
 
 }  // namespace
 
+namespace {
+
+/// Throws Error for GGUF files that are not of a whole language model.
+void require_model(const GgufFile& file) {
+  const GgufMetadata& metadata = file.metadata();
+  const std::string type = metadata.text("general.type", "model"),
+                    architecture = metadata.text("general.architecture", "");
+  const std::string name = file.path().string();
+  require(type != "adapter",
+          "{}: is a LoRA adapter: llama-export-lora of llama.cpp merges it into its base model; name "
+          "that",
+          name);
+  require(type != "mmproj" && architecture != "clip",
+          "{}: is the part of a model that reads images (mmproj): name the file of its language model", name);
+  require(type != "imatrix" && architecture != "imatrix" && architecture != "controlvector",
+          "{}: is {}, not a model: name the model that it was made for", name,
+          architecture == "controlvector" ? "a control vector" : "an importance matrix");
+  require(!file.names().empty() || architecture.empty(), "{}: has a tokenizer or settings alone, no weights", name);
+}
+
+}  // namespace
+
 ModelDescription describe_gguf(const GgufFile& file) {
+  require_model(file);
   const std::string source = file.path().string();
   ModelDescription model;
   const std::string architecture = file.metadata().text("general.architecture");

@@ -87,6 +87,14 @@ void note_unembedded(const fs::path& folder, ModelDescription& model) {
         fmt::format("{}: {}: the model has no embedding for it; a text with it is an error", path.string(), names));
 }
 
+/// A token that tokenizer_config.json names: its text, or an object that holds it. "" where it names none.
+std::string token_text(const Json& tokenizer_config, const char* key) {
+  const auto found = tokenizer_config.find(key);
+  if (found == tokenizer_config.end()) return "";
+  const Json& text = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
 ModelDescription describe_folder(const fs::path& folder) {
   const fs::path path = folder / "config.json";
   const Json config = read_json(path);
@@ -139,6 +147,7 @@ void read_folder_specials(const fs::path& folder, const Json& config, ModelDescr
   const bool is_needed = (model.bos || is_wrong) && adds_bos(folder, tokenizer);
   if (is_needed && is_wrong) fail("{}, and the tokenizer puts it before every text", model.warnings[warnings]);
   model.add_bos = is_needed;
+  model.eos_text = token_text(tokenizer, "eos_token");
   model.chat_template = chat_template_of(folder, tokenizer);
 }
 

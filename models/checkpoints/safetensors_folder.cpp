@@ -1,6 +1,7 @@
 #include "models/checkpoints/safetensors_folder.h"
 
 #include "engine/error.h"
+#include "models/checkpoints/not_a_model.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
 
@@ -41,8 +42,7 @@ SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : folder_(folder) {
     read_index(index);
     return;
   }
-  require(fs::exists(whole, unreadable), "{}: holds neither model.safetensors nor model.safetensors.index.json",
-          folder.string());
+  if (!fs::exists(whole, unreadable)) complain_of_weights(folder);
   const auto file = std::make_shared<const SafetensorsFile>(whole);
   for (const std::string& name : file->names()) tensors_[name] = {file, name};
 }

@@ -2,6 +2,7 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "engine/finite.h"
 #include "engine/ops/elementwise/binary.h"
 #include "models/files/json.h"
 #include "models/gguf/types.h"
@@ -55,6 +56,10 @@ StoredTensor PretrainedWeights::found(const std::string& name, const WeightPlace
   require(have == wanted, "{}: tensor {} is {} {}, the model needs {}", store_->place(theirs), quoted_name(theirs),
           store_->type(theirs), have.str(), wanted.str());
   StoredTensor stored = store_->read(theirs);
+  const auto bad =
+      place.part > 0 ? std::nullopt : std::visit([](const auto& x) { return first_not_finite(x); }, stored);
+  require(!bad, "{}: tensor {} holds {}, so that all results would be nan: fetch or make the file again",
+          store_->place(theirs), quoted_name(theirs), bad.value_or(""));
   if (const auto* tensor = std::get_if<Tensor>(&stored)) {
     require(engine::is_floating(tensor->dtype()), "{}: tensor {} is {}, expected real numbers", store_->place(theirs),
             quoted_name(theirs), tensor->str());

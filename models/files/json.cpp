@@ -6,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "models/files/mapped_file.h"
+#include "models/files/other_kind.h"
 
 namespace headroom::models {
 namespace {
@@ -78,7 +79,7 @@ Json read_json(const std::filesystem::path& path) {
   try {
     return parse_json(file.text());
   } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
+    fail("{}: {}", path.string(), other_than_text_or(file.text(), error.what()));
   }
 }
 

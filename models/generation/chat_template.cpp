@@ -17,12 +17,35 @@ constexpr std::array<std::pair<const char*, const char*>, 5> foreign_templates{{
                                                                                 {"[INST]", "Mistral's"},
                                                                                 {"<|channel|>", "Harmony's"}}};
 
-/// The text between two marks; "" where they are not there.
-std::string between(const std::string& text, const std::string& before, const std::string& after) {
-  const size_t at = text.find(before);
-  if (at == std::string::npos) return "";
-  const size_t begin = at + before.size(), end = text.find(after, begin);
-  return end == std::string::npos ? "" : text.substr(begin, end - begin);
+/// A literal of Jinja in quotes without them, its escapes resolved.
+std::string unescaped(std::string_view literal) {
+  std::string text;
+  for (size_t i = 0; i < literal.size(); ++i) {
+    const bool is_escape = literal[i] == '\\' && i + 1 < literal.size();
+    if (is_escape) ++i;
+    text += is_escape && literal[i] == 'n' ? '\n' : is_escape && literal[i] == 't' ? '\t' : literal[i];
+  }
+  return text;
+}
+
+/// The system message that a ChatML template writes where a conversation has none: of those that begin as one does, the
+/// first that is a text from end to end, be it a literal in quotes or the template's own text. Others are put together
+/// of parts, as with tools.
+std::string default_system_of(std::string_view jinja) {
+  constexpr std::string_view mark = "<|im_start|>system", end = "<|im_end|>";
+  for (size_t at = jinja.find(mark); at != std::string_view::npos; at = jinja.find(mark, at + 1)) {
+    const char quote = at > 0 ? jinja[at - 1] : ' ';
+    const bool is_literal = quote == '\'' || quote == '"';
+    size_t stop = at;
+    while (stop < jinja.size() && (is_literal ? jinja[stop] != quote : !jinja.substr(stop).starts_with('{')))
+      stop += jinja[stop] == '\\' ? 2 : 1;
+    const std::string_view raw = jinja.substr(at, stop - at);
+    const std::string text = is_literal ? unescaped(raw) : std::string(raw);
+    const size_t last = text.find(end);
+    if (text[mark.size()] == '\n' && last != std::string::npos && last > mark.size() + 1)
+      return text.substr(mark.size() + 1, last - mark.size() - 1);
+  }
+  return "";
 }
 
 std::string trimmed(const std::string& text) {
@@ -34,13 +57,9 @@ std::string trimmed(const std::string& text) {
 class Ids {
  public:
   explicit Ids(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
-  void special(const std::string& text) {
-    const std::vector<int32_t> ids = tokenizer_.encode(text, Specials::tokens);
-    require(ids.size() == 1, "chat: {} is no token of {}", text, tokenizer_.name());
-    ids_.push_back(ids[0]);
-  }
+  void special(const std::string& text) { id(tokenizer_.id_of(text), text.c_str()); }
   void id(std::optional<int64_t> id, const char* what) {
-    require(id.has_value(), "chat: the model names no {} token", what);
+    require(id.has_value(), "chat: {} has no token {}", tokenizer_.name(), what);
     ids_.push_back(static_cast<int32_t>(*id));
   }
   void text(const std::string& text) {
@@ -80,18 +99,22 @@ void encode_chatml(Ids& ids, const std::vector<ChatMessage>& messages) {
   ids.text("assistant\n");
 }
 
-void encode_llama3(Ids& ids, const std::vector<ChatMessage>& messages) {
+/// Every conversation begins with the preamble, then, where there is one, the system message.
+void encode_llama3(Ids& ids, const std::vector<ChatMessage>& messages, const std::string& preamble) {
   const auto header = [&](const std::string& role) {
     ids.special("<|start_header_id|>");
     ids.text(role);
     ids.special("<|end_header_id|>");
   };
-  ids.special("<|begin_of_text|>");
-  for (const ChatMessage& message : messages) {
-    header(message.role);
-    ids.text("\n\n" + trimmed(message.content));
+  const auto turn = [&](const std::string& role, const std::string& content) {
+    header(role);
+    ids.text("\n\n" + content);
     ids.special("<|eot_id|>");
-  }
+  };
+  ids.special("<|begin_of_text|>");
+  if (!preamble.empty() && messages[0].role != "system") turn("system", preamble);
+  for (const ChatMessage& message : messages)
+    turn(message.role, (message.role == "system" ? preamble : "") + trimmed(message.content));
   header("assistant");
   ids.text("\n\n");
 }
@@ -103,11 +126,11 @@ void encode_llama2(Ids& ids, const std::vector<ChatMessage>& messages, std::opti
     if (message.role == "system") {
       system = "<<SYS>>\n" + message.content + "\n<</SYS>>\n\n";
     } else if (message.role == "user") {
-      ids.id(bos, "beginning");
+      ids.id(bos, "that begins a text");
       ids.text("[INST] " + trimmed(std::exchange(system, "") + message.content) + " [/INST]");
     } else {
       ids.text(" " + trimmed(message.content) + " ");
-      ids.id(eos.empty() ? std::nullopt : std::optional(eos[0]), "end");
+      ids.id(eos.empty() ? std::nullopt : std::optional(eos[0]), "that ends a text");
     }
   }
 }
@@ -123,15 +146,11 @@ ChatTemplate::ChatTemplate(const std::string& jinja) {
   const auto has = [&](const char* mark) { return jinja.find(mark) != std::string::npos; };
   if (has("<|im_start|>") && has("<|im_end|>")) {
     kind_ = Kind::chatml;
-    const std::string mark = "<|im_start|>system";
-    for (const char* newline : {"\n", "\\n"})
-      if (default_system_.empty()) default_system_ = between(jinja, mark + newline, "<|im_end|>");
-    // A quote within: the template puts parts together, and this is not a text.
-    if (default_system_.find('\'') != std::string::npos) default_system_.clear();
+    default_system_ = default_system_of(jinja);
   } else if (has("<|start_header_id|>") && has("<|eot_id|>")) {
     kind_ = Kind::llama3;
     if (has("Cutting Knowledge Date: December 2023"))
-      default_system_ = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024";
+      preamble_ = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
   } else if (has("[INST]") && has("<<SYS>>")) {
     kind_ = Kind::llama2;
   } else {
@@ -149,7 +168,7 @@ std::vector<int32_t> ChatTemplate::encode(const std::vector<ChatMessage>& messag
     messages.insert(messages.begin(), {"system", default_system_});
   Ids ids(tokenizer);
   if (kind_ == Kind::chatml) encode_chatml(ids, messages);
-  else if (kind_ == Kind::llama3) encode_llama3(ids, messages);
+  else if (kind_ == Kind::llama3) encode_llama3(ids, messages, preamble_);
   else encode_llama2(ids, messages, bos, eos);
   return ids.take();
 }

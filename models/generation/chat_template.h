@@ -41,6 +41,7 @@ class ChatTemplate {
  private:
   Kind kind_;
   std::string default_system_;  ///< "" = none
+  std::string preamble_;        ///< before every system message, given or not; "" = none
 };
 
 }  // namespace headroom::models

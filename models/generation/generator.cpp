@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 
 #include "engine/error.h"
 
@@ -12,13 +13,31 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Names of tokens that end an answer, as llama.cpp's list of them (llama-vocab.cpp) has them: many files name the end
+/// of a text alone, and a turn of a chat ends with another token.
+constexpr const char* end_names =
+    "<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> </s> <end_of_turn> <|endoftext|> <|eom_id|> "
+    "<EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <\uff5cend\u2581of\u2581sentence\uff5c>";
+
+std::vector<int64_t> end_tokens(const Tokenizer& tokenizer, const ModelDescription& description) {
+  std::vector<int64_t> ends = description.eos;
+  std::istringstream names(end_names);
+  for (std::string name = description.eos_text; !name.empty() || names >> name; name.clear()) {
+    const std::optional<int32_t> id = tokenizer.id_of(name);
+    // In Harmony's vocabulary a message ends with <|end|>, and the answer goes on.
+    const bool goes_on = name == "<|end|>" && tokenizer.id_of("<|return|>") && tokenizer.id_of("<|call|>");
+    if (id && !goes_on && std::find(ends.begin(), ends.end(), *id) == ends.end()) ends.push_back(*id);
+  }
+  return ends;
+}
+
 }  // namespace
 
 TextLimits text_limits(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description) {
   require(tokenizer.vocab_size() <= model.config().vocab,
           "the tokenizer {} has {} tokens, the model's vocabulary {}: they do not belong together", tokenizer.name(),
           tokenizer.vocab_size(), model.config().vocab);
-  return {description.eos, description.context, model.config().vocab};
+  return {end_tokens(tokenizer, description), description.context, model.config().vocab};
 }
 
 Tensor logits_behind(const Transformer& model, const std::vector<int32_t>& tokens, int64_t begin, ModelCache& state) {

@@ -15,7 +15,8 @@
 
 namespace headroom::models {
 
-/// What ends its texts. Throws Error when the tokenizer has more ids than the model.
+/// What ends its texts: the tokens that its files name so, and those of its vocabulary that are called so. Throws Error
+/// when the tokenizer has more ids than the model.
 TextLimits text_limits(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description);
 /// Logits f32 (vocab), on the model's device, after the last of the tokens, of which the state holds those before
 /// `begin` alone. Few hundred tokens are computed at a time, which bounds the memory of their activations.

@@ -9,7 +9,8 @@ namespace headroom::models {
 namespace {
 
 void require_possible(int64_t id, double logit) {
-  require(!std::isnan(logit) && logit < HUGE_VAL, "sampling: the logit of token {} is {}", id, logit);
+  if (std::isnan(logit) || logit >= HUGE_VAL)
+    throw NoLogit(fmt::format("sampling: the logit of token {} is {}", id, std::abs(logit)));
 }
 
 /// The logits in f64, on the CPU, those of tokens that occurred made less likely.

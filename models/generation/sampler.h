@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/exception.h"
 #include "engine/rng.h"
 #include "engine/sampling/choose_token.h"
 #include "engine/tensor.h"
@@ -25,6 +26,12 @@ struct TokenDraw {
   engine::RngKey key{};
 };
 
+/// A logit is NaN or +inf.
+class NoLogit : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Chooses tokens. The filters act one after the other, as listed above but the penalty before all, each on what the
 /// one before left; temperature acts before them. The same seed and logits give the same tokens.
 class Sampler {
@@ -33,8 +40,8 @@ class Sampler {
   explicit Sampler(const SamplingOptions& options);
 
   /// A token for these logits, f32 (vocab). `history`: the tokens so far, prompt included. Logits on a GPU stay there,
-  /// and only the token is read back, unless a penalty changes them. Throws Error when a logit is NaN or +inf, or all
-  /// are -inf.
+  /// and only the token is read back, unless a penalty changes them. Throws NoLogit naming the token, and Error when
+  /// all are -inf.
   int64_t next(const engine::Tensor& logits, const std::vector<int32_t>& history);
   int64_t next(const float* logits, int64_t vocab, const std::vector<int32_t>& history);
 

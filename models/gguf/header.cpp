@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/files/other_kind.h"
 #include "models/gguf/gguf.h"
 
 namespace headroom::models {
@@ -202,10 +203,14 @@ uint64_t place_entries(std::vector<GgufEntry>& entries, uint64_t start, uint64_t
 GgufHeader read_header(std::string_view file, const std::string& source) {
   GgufHeader header(source);
   Cursor in(file);
-  require(file.substr(0, 4) == "GGUF", "does not start with 'GGUF': no GGUF file");
+  require(file.substr(0, 4) == "GGUF", "{}", other_kind_or(file, "does not start with 'GGUF': no GGUF file"));
   in.number<uint32_t>("magic");
   const auto version = in.number<uint32_t>("version");
-  require(version == 2 || version == 3, "has version {}; 2 and 3 are read", version);
+  require(
+      __builtin_bswap32(version) == 0 || __builtin_bswap32(version) > 3,
+      "is a big-endian GGUF file: fetch a little-endian one, or convert it (gguf-convert-endian of the package gguf)");
+  require(version == 2 || version == 3, "has version {}; 2 and 3 are read{}", version,
+          version == 1 ? ": fetch or convert the model anew" : "");
   const uint64_t tensors = in.count(least_entry_bytes, most_tensors, "tensors");
   const uint64_t keys = in.count(13, most_array_items, "keys");
   for (uint64_t i = 0; i < keys; ++i) {

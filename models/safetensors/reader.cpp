@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/files/other_kind.h"
 #include "models/safetensors/safetensors.h"
 
 namespace headroom::models {
@@ -27,7 +29,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
     header_ = parse_safetensors_header(file_->text().substr(length_bytes, header_bytes),
                                        file_->size() - length_bytes - header_bytes);
   } catch (const Error& error) {
-    throw Error(path.string() + ": " + error.what());
+    const bool has_header = file_->text().substr(std::min<size_t>(file_->size(), length_bytes)).starts_with('{');
+    fail("{}: {}", path.string(), has_header ? error.what() : other_kind_or(file_->text(), error.what()));
   }
   for (size_t i = 0; i < header_.entries.size(); ++i) {
     names_.push_back(header_.entries[i].name);

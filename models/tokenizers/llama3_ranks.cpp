@@ -5,6 +5,7 @@
 #include "engine/read_number.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
+#include "models/files/other_kind.h"
 #include "models/tokenizers/loaders.h"
 
 namespace headroom::models {
@@ -93,7 +94,7 @@ BpeVocabulary read_llama3_ranks(const std::filesystem::path& path) {
   try {
     vocabulary.tokens = read_ranks(file.text());
   } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
+    fail("{}: {}", path.string(), other_than_text_or(file.text(), error.what()));
   }
   vocabulary.merges = merges_of_ranks(vocabulary.tokens);
   vocabulary.added = special_tokens();

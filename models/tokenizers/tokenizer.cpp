@@ -43,6 +43,14 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
   return text;
 }
 
+std::optional<int32_t> Tokenizer::id_of(std::string_view text) const {
+  for (int64_t id = 0; id < vocab_size(); ++id) try {
+      if (token_bytes(id) == text) return static_cast<int32_t>(id);
+    } catch (const Error&) {  // an id that the vocabulary leaves out
+    }
+  return std::nullopt;
+}
+
 std::unique_ptr<Tokenizer> make_byte_tokenizer() { return std::make_unique<ByteTokenizer>(); }
 
 }  // namespace headroom::models

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ class Tokenizer {
   virtual std::vector<std::filesystem::path> files() const = 0;
   /// One line: "gpt2: byte-level BPE, 50257 tokens, 1 special".
   virtual std::string describe() const = 0;
+
+  /// The id whose bytes are `text`, whether or not encode() gives it: where a tokenizer puts a space before every text,
+  /// no text becomes a special token.
+  std::optional<int32_t> id_of(std::string_view text) const;
 
   /// The text of the ids: their bytes one after the other, without what encode() puts before every text. Throws Error
   /// as token_bytes() does.

@@ -4,6 +4,7 @@
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
+#include "models/files/other_kind.h"
 #include "models/tokenizers/character_rules.h"
 #include "models/tokenizers/loaders.h"
 
@@ -216,7 +217,7 @@ BpeVocabulary read_tokenizer_json(const std::filesystem::path& path) {
     if (is_over_characters) read_decoder(member(json, "decoder"), *vocabulary.characters);
     read_added_tokens(member(json, "added_tokens"), vocabulary);
   } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
+    fail("{}: {}", path.string(), other_than_text_or(file.text(), error.what()));
   }
   return vocabulary;
 }

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "engine/error.h"
+#include "engine/finite.h"
 #include "engine/ops/attention/attention.h"
 #include "engine/ops/concat/concat.h"
 #include "models/positions.h"
@@ -106,6 +107,9 @@ Calibration calibrate(const models::Transformer& model, const TokenBatch& texts,
   }
   for (int64_t layer = 0; layer < end; ++layer) {
     run_layers(model, states, layer, layer + 1, context);
+    for (const Tensor& state : states)
+      if (const auto bad = engine::first_not_finite(state))
+        fail("calibration: what comes out of layer {} holds {}", layer, *bad);
     if (options.progress) options.progress(layer + 1, end);
   }
   return out;

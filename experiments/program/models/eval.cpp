@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -254,6 +255,8 @@ void eval(EvalArguments& arguments, bool has_context) {
                     static_cast<double>(p.windows_done) / static_cast<double>(p.windows));
         });
   }
+  require(std::isfinite(result.nll), "{}: the negative log-likelihood is {}: {}", arguments.model.path, result.nll,
+          arguments.model.overflow(description.config));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string begin = options.bos ? tokenizer->token_bytes(*options.bos) : "";
   const int64_t cache_bytes = models::cache_bytes(description.config, options.cache);

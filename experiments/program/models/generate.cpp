@@ -103,13 +103,23 @@ void check_memory(const GenerateArguments& a, const models::ModelDescription& mo
       bytes_text(limit.bytes), static_cast<int64_t>(limit.bytes / each));
 }
 
+/// What f() generates. Logits that are not numbers are an Error that says what may be the reason.
+template <class F>
+auto explained(const ModelArguments& arguments, const LoadedModel& model, const F& f) {
+  try {
+    return f();
+  } catch (const models::NoLogit& error) {
+    fail("{}: {}", error.what(), arguments.overflow(model.files->description().config));
+  }
+}
+
 /// --parallel texts of one prompt.
 void generate_batch(const GenerateArguments& a, const LoadedModel& model, const std::vector<int32_t>& prompt) {
   const models::BatchGenerator generator(*model.transformer, *model.tokenizer, model.files->description(),
                                          a.model.cache_types(model.files->description().config));
   const std::vector<std::vector<int32_t>> prompts(static_cast<size_t>(a.parallel), prompt);
   for (int64_t round = 0; round < a.rounds; ++round) {
-    const models::BatchGeneration g = generator.generate(prompts, a.options);
+    const models::BatchGeneration g = explained(a.model, model, [&] { return generator.generate(prompts, a.options); });
     nlohmann::ordered_json texts;
     int64_t seed = a.seed;
     for (const models::Generation& text : g.texts) {
@@ -144,8 +154,10 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
   }
   for (int64_t round = 0; round < arguments.rounds; ++round) {
     model.generator.reset();
-    const models::Generation g = arguments.json ? model.generator.generate(prompt, arguments.options)
-                                                : model.generator.generate(prompt, arguments.options, print_now);
+    const models::Generation g = explained(arguments.model, model, [&] {
+      return arguments.json ? model.generator.generate(prompt, arguments.options)
+                            : model.generator.generate(prompt, arguments.options, print_now);
+    });
     if (arguments.json)
       print_json({{"text", g.text},
                   {"tokens", g.tokens},
@@ -177,7 +189,8 @@ void chat(GenerateArguments& arguments) {
     messages.push_back({"user", line});
     const std::vector<int32_t> prompt =
         chat_template.encode(messages, *model.tokenizer, description.bos, description.eos);
-    const models::Generation g = model.generator.generate(prompt, arguments.options, print_now);
+    const models::Generation g = explained(
+        arguments.model, model, [&] { return model.generator.generate(prompt, arguments.options, print_now); });
     print_now("\n");
     messages.push_back({"assistant", g.text});
     if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g, model.cache));

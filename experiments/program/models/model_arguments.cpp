@@ -107,6 +107,15 @@ models::CacheTypes ModelArguments::cache_types(const models::TransformerConfig& 
   return engine::block_format_named(name);
 }
 
+std::string ModelArguments::overflow(const models::TransformerConfig& config) const {
+  const std::string name = cache_name(config);
+  if (name == "f32" || name == "bf16") return "numbers within the model are too large";
+  return fmt::format(
+      "keys and values may be too large for a cache of {}, whose f16 ends at 65504: --cache-dtype bf16 "
+      "or f32 holds them",
+      name == "model" ? "the types that the model names" : name);
+}
+
 void add_threads_option(Command command, int& threads) {
   command.option("--threads", threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
 }

@@ -36,6 +36,8 @@ struct ModelArguments {
   /// How --cache-dtype holds keys and values; "model": as its heads name them, f16 where they do not. Throws Error on
   /// another device than the CPU.
   models::CacheTypes cache_types(const models::TransformerConfig& config) const;
+  /// Why logits are not numbers though the weights, which load() looks at, are: what is likely, and what to type.
+  std::string overflow(const models::TransformerConfig& config) const;
   /// The model on --device.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
 };

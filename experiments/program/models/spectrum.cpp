@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/finite.h"
 #include "engine/linalg/svd.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -58,6 +59,8 @@ Tensor matrix_of(const models::SafetensorsFile& file, const std::string& name) {
   const Tensor x = file.tensor(name);
   require(engine::is_floating(x.dtype()), "spectrum: tensor {} is {}: expected real numbers", name, x.str());
   require(x.rank() == 2, "spectrum: tensor {} is {}, not a matrix", name, x.str());
+  const std::optional<std::string> bad = engine::first_not_finite(x);
+  require(!bad, "spectrum: tensor {} holds {}: only finite numbers can be factored", name, bad.value_or(""));
   return x.to(engine::DType::f64);
 }
 
