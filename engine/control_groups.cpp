@@ -12,7 +12,7 @@
 #include <thread>
 
 #ifdef HEADROOM_OPENMP
-#include <omp.h>
+extern "C" int omp_get_num_procs();  // its header belongs to parallel.cpp
 #endif
 
 namespace headroom::engine {
