@@ -153,9 +153,9 @@ def errors_of(program, folder, model, original, ids):
     for name in ("m.gguf", "back"):
         out[name] = (logits_of(program, folder / name, short) - theirs).abs().max().item() / scale
     if xllamacpp:
-        # It chooses longrope's factors by its context, not by the text.
-        context = model.config.max_position_embeddings if len(short) > original else original
-        if len(short) < context:
+        # It chooses longrope's factors by its context, which is never as short as these texts.
+        context, is_long = model.config.max_position_embeddings, len(short) > original
+        if len(short) < context and (is_long or model.config.rope_parameters.get("rope_type") != "longrope"):
             rows = logits_of(program, folder / "m.gguf", short)[-1].log_softmax(-1)
             out["llama.cpp"] = max(abs(rows[token].item() - p) for token, p in llama_cpp(folder / "m.gguf", short, context).items())
     return out, ""
