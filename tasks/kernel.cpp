@@ -10,6 +10,7 @@
 #include "engine/linalg/svd.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/rng.h"
+#include "tasks/no_throw.h"
 
 namespace headroom::tasks {
 namespace {
@@ -20,7 +21,7 @@ double rho(const KernelConfig& config, int64_t s) {
   if (config.kind == "exponential") return std::exp(-config.alpha * at);
   if (config.kind == "polynomial") return std::pow(1 + at, -config.alpha);
   if (config.kind == "delta") return at == config.alpha ? 1 : 0;
-  if (config.kind == "airy") return boost::math::airy_ai(at - config.alpha);
+  if (config.kind == "airy") return boost::math::airy_ai(at - config.alpha, NoThrow());
   return static_cast<size_t>(s) <= config.values.size() ? config.values[static_cast<size_t>(s - 1)] : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <boost/math/distributions/binomial.hpp>
 
 #include "engine/error.h"
+#include "tasks/no_throw.h"
 
 namespace headroom::tasks {
 
@@ -16,7 +17,7 @@ McNemar mcnemar(const std::vector<uint8_t>& first, const std::vector<uint8_t>& s
   }
   const int64_t differ = out.only_first + out.only_second;
   if (differ == 0) return out;
-  const boost::math::binomial coins(static_cast<double>(differ), 0.5);
+  const boost::math::binomial_distribution<double, NoThrow> coins(static_cast<double>(differ), 0.5);
   out.p = std::min(1.0, 2 * boost::math::cdf(coins, static_cast<double>(std::min(out.only_first, out.only_second))));
   return out;
 }

@@ -9,9 +9,12 @@
 #include "engine/error.h"
 #include "engine/linalg/qr.h"
 #include "engine/rng.h"
+#include "tasks/no_throw.h"
 
 namespace headroom::tasks {
 namespace {
+
+using Beta = boost::math::beta_distribution<double, NoThrow>;
 
 void check(int64_t dim, int64_t rank) {
   require(rank >= 1 && rank < dim, "random projection: rank {} of dimension {}: expected 1 <= rank < dimension", rank,
@@ -31,24 +34,24 @@ double ProjectionLaw::std_square() const { return std::sqrt(2 * rank_ * (dim_ - 
 
 double ProjectionLaw::mean() const {
   using boost::math::tgamma_delta_ratio;
-  return tgamma_delta_ratio(above_ + below_, 0.5) / tgamma_delta_ratio(above_, 0.5);
+  return tgamma_delta_ratio(above_ + below_, 0.5, NoThrow()) / tgamma_delta_ratio(above_, 0.5, NoThrow());
 }
 
 double ProjectionLaw::distribution(double square) const {
-  return boost::math::cdf(boost::math::beta_distribution<>(above_, below_), std::clamp(square, 0.0, 1.0));
+  return boost::math::cdf(Beta(above_, below_), std::clamp(square, 0.0, 1.0));
 }
 
 double ProjectionLaw::tail(double epsilon) const {
   require(epsilon >= 0, "random projection: epsilon is {}: expected >= 0", epsilon);
   const double least = std::sqrt(mean_square()) + epsilon;
   if (least >= 1) return 0;
-  const boost::math::beta_distribution<> law(above_, below_);
+  const Beta law(above_, below_);
   return boost::math::cdf(boost::math::complement(law, least * least));
 }
 
 double ProjectionLaw::quantile(double probability) const {
   require(probability > 0 && probability < 1, "random projection: probability {} must be in (0, 1)", probability);
-  const boost::math::beta_distribution<> law(above_, below_);
+  const Beta law(above_, below_);
   return std::sqrt(boost::math::quantile(boost::math::complement(law, probability)));
 }
 

@@ -189,6 +189,13 @@ TEST_CASE("without a seed in both, the interval is Welch's") {
   CHECK(contains(comparison_text(compare("b")), "B / A, 95 % over other seeds"));
   CHECK(std::isnan(compare("one").metrics.at(0).low));
   CHECK(contains(comparison_text(compare("one")), "(no seed in both)"));
+  // Squares of these variances are below all doubles.
+  put("c", {{1, -1e-90}, {2, -3e-90}});
+  put("d", {{3, -1e-90}, {4, -2e-90}, {5, -6e-90}});
+  const ComparedMetric tiny = compare_runs({find_run("c", out), find_run("d", out)})[0].metrics.at(0);
+  CHECK(tiny.method == "Welch");
+  CHECK(tiny.change == Approx(-1e-90));
+  CHECK((tiny.low < -1e-90 && tiny.high > -1e-90 && tiny.high - tiny.low < 1e-88));
 }
 
 TEST_CASE("what cannot be compared is said") {

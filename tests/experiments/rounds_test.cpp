@@ -235,6 +235,29 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   CHECK(clear.round == 1);
 }
 
+TEST_CASE("a report judges the looks that a run took, and the next run takes another") {
+  const Study study = study_of(heads + "seed = { until = \"decided\", first = 3, at_most = 12 }", two_is_better);
+  // Undecided with three seeds.
+  Records three, all = all_records(study, [](const PlannedTrial&trial) {
+                   return 10 + (trial.x == 2 ? 1 : -1) * (trial.seed % 2 == 0 ? 1 : -1);
+                 });
+  for (const PlannedTrial& trial : study.trials) three.emplace(trial.id, all.at(trial.id));
+  CHECK(plan_rounds(study, three).round == 2);
+  Study asked = study;
+  keep_asked_for(asked, {}, three);  // a store without a plan
+  CHECK(asked.later.size() == study.later.size());
+  keep_asked_for(asked, std::vector<PlanEntry>(study.trials.begin(), study.trials.end()), three);
+  CHECK(asked.later.empty());
+  const Rounds ended = plan_rounds(asked, three);
+  CHECK(ended.round == 1);
+  CHECK(ids_of(ended.study) == ids_of(study));
+  CHECK(ended.looks.last_of.empty());
+  asked = study;
+  keep_asked_for(asked, std::vector<PlanEntry>(study.trials.begin(), study.trials.end()),
+                 all);  // seeds that others took
+  CHECK(asked.later.size() == study.later.size());
+}
+
 TEST_CASE("a series with a list of seeds keeps to it, and to the share of the first look") {
   const std::string claim = "kind = \"less_than\"\nat = 2\nthan = { at = 1 }\n";
   const Study study = study_of(heads + "seed = { from = 101, until = \"decided\", at_most = 6 }\n",

@@ -1,7 +1,6 @@
 #include "experiments/studies/claims/estimate.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
@@ -10,16 +9,6 @@
 
 namespace headroom::experiments {
 namespace {
-
-using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;  // a third of the time
-using StudentsT = boost::math::students_t_distribution<double, Policy>;
-
-/// P(T ≥ t) on `degrees` degrees of freedom.
-double upper_tail(double t, double degrees) {
-  if (std::isnan(t) || std::isnan(degrees)) return Estimate::none;
-  if (std::isinf(t)) return t > 0 ? 0 : 1;
-  return boost::math::cdf(boost::math::complement(StudentsT(degrees), t));
-}
 
 double square(double x) { return x * x; }
 
@@ -54,8 +43,7 @@ void add_parts(const std::vector<std::vector<double>>& table, Estimate& out) {
   const double parts_share = parts / column_degrees / cells, rest_share = rest / rest_degrees / cells;
   out.has_parts = true;
   out.parts_variance = std::max(0.0, parts_share - rest_share);
-  if (out.parts_variance > 0)
-    out.parts_noise = square(parts_share) / column_degrees + square(rest_share) / rest_degrees;
+  out.parts_degrees = column_degrees;
 }
 
 }  // namespace
@@ -65,13 +53,9 @@ double Estimate::error(double n) const {
   return seeds < 2 ? none : std::scalbn(std::sqrt(seed_variance / n + parts_variance), exponent);
 }
 
-double Estimate::degrees(double n) const {
-  if (is_computed()) return std::numeric_limits<double>::infinity();
+VarianceSum Estimate::variance(double n) const {
   const double free = n * (1 - static_cast<double>(censored) / seeds) - 1;
-  if (!(free > 0)) return none;
-  const double of_seeds = seed_variance / n;
-  const double noise = square(of_seeds) / free + parts_noise;
-  return noise > 0 ? square(of_seeds + parts_variance) / noise : free;
+  return {seed_variance / n, free > 0 ? free : none, parts_variance, free > 0 ? parts_degrees : none};
 }
 
 double Estimate::errors_beyond(double threshold, double n) const {
@@ -83,7 +67,7 @@ double Estimate::errors_beyond(double threshold, double n) const {
 Estimate::Sides Estimate::sides(double threshold) const {
   const double t = errors_beyond(threshold, seeds);
   if (std::isnan(t)) return {};
-  const double tail = upper_tail(std::abs(t), degrees(seeds));
+  const double tail = variance(seeds).tail(std::abs(t));
   return known(t > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail});
 }
 
@@ -91,7 +75,8 @@ Estimate::Sides Estimate::sides(double threshold, double n) const {
   constexpr double four_of_five = 0.8416212335729143;  // of a normal variable lie below
   const double t = errors_beyond(threshold, n);
   if (std::isnan(t)) return {};
-  return known({upper_tail(t - four_of_five, degrees(n)), upper_tail(-t - four_of_five, degrees(n))});
+  const VarianceSum sum = variance(n);
+  return known({sum.tail(t - four_of_five), sum.tail(-t - four_of_five)});
 }
 
 Estimate::Sides Estimate::known(Sides sides) const {
@@ -102,10 +87,9 @@ Estimate::Sides Estimate::known(Sides sides) const {
 
 std::pair<double, double> Estimate::interval(double level) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const double spread = error(), free = degrees(seeds);
   if (is_computed()) return {value, value};
-  if (std::isnan(value) || std::isnan(spread) || std::isnan(free) || has_no_spread()) return {none, none};
-  const double half = spread * boost::math::quantile(boost::math::complement(StudentsT(free), (1 - level) / 2));
+  const double half = has_no_spread() ? none : error() * variance(seeds).quantile((1 - level) / 2);
+  if (std::isnan(value) || std::isnan(half)) return {none, none};
   return {may_be_less ? -infinity : value - half, may_be_more ? infinity : value + half};
 }
 

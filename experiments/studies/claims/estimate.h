@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/studies/claims/cochran.h"
+
 namespace headroom::experiments {
 
 /// What the seeds say about one number, such as the difference of two means: its value with every seed, and where the
@@ -16,7 +18,7 @@ struct Sample {
   int censored = 0;                        ///< seeds that tell less than others: Estimate::censored
 };
 
-/// An estimate of a number from a sample of seeds, with Student's t on `degrees` degrees of freedom.
+/// An estimate of a number from a sample of seeds, and how far it may be from the truth.
 struct Estimate {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
@@ -25,7 +27,7 @@ struct Estimate {
   int exponent = 0;           ///< of the unit, 2^exponent, of the next three: numbers of any size can be squared in it
   double seed_variance = 0;   ///< variance of the number between seeds, in units²
   double parts_variance = 0;  ///< what the finite test data add to the variance of the mean, whatever the seeds
-  double parts_noise = 0;     ///< Σ (component of parts_variance)² / its degrees of freedom, in units⁴
+  double parts_degrees = 0;   ///< of freedom of parts_variance
   bool has_parts = false;
   /// Whether the number may be more, or less, than the seeds say, as some know of theirs only what it is at least, or
   /// at most. Then nothing speaks against more, or less.
@@ -43,8 +45,9 @@ struct Estimate {
 
   /// Standard error of the mean over `n` seeds of that spread; NaN below two.
   double error(double n) const;
-  /// Satterthwaite's degrees of freedom of that error; NaN where fewer than two seeds are not censored.
-  double degrees(double n) const;
+  /// The square of that error, in units², by its components over seeds and parts; no degrees of freedom where fewer
+  /// than two seeds are not censored.
+  VarianceSum variance(double n) const;
   double error() const { return error(seeds); }
   /// By how many standard errors over `n` seeds the number lies above a threshold; NaN as for sides().
   double errors_beyond(double threshold, double n) const;
@@ -70,10 +73,16 @@ struct Estimate {
   Sides known(Sides sides) const;
 };
 
-/// The mean over seeds. With parts, seeds × parts are two crossed random factors: the mean's variance is s²/S of the
-/// seeds' values and (MS_parts − MS_rest)/(S K), where that is positive, of the parts: Clark (1973), "The
-/// language-as-fixed-effect fallacy"; Searle, Casella and McCulloch (1992), "Variance Components", chapter 4. Degrees
-/// of freedom by Satterthwaite (1946). Throws Error when `parts` is no S × K table.
+/// The mean over seeds. With parts, seeds × parts are two crossed random factors: the mean's variance is A + D, with
+/// A = s²/S of the seeds' values and D = (MS_parts − MS_rest)/(S K), where that is positive, of the parts: Clark
+/// (1973), "The language-as-fixed-effect fallacy"; Searle, Casella and McCulloch (1992), "Variance Components",
+/// chapter 4.
+///
+/// Tests and intervals take Cochran's critical value, A with S − 1 degrees of freedom and D with K − 1. D is a
+/// difference: where it is small beside MS_rest/(S K), its own degrees by Satterthwaite (1946) are far fewer and tend
+/// to 0 with it, as do those of A + D, which is why neither is used. But A has the noise of MS_rest/(S K) in it, too:
+/// where D is known so badly it is the smaller component, and what is cut off at 0 makes A + D too large in the mean.
+/// Simulated levels: docs/claims.md. Throws Error when `parts` is no S × K table.
 Estimate estimate(const Sample& sample);
 
 }  // namespace headroom::experiments

@@ -7,9 +7,15 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "tasks/no_throw.h"
 
 namespace headroom::experiments {
 namespace {
+
+using Policy =
+    boost::math::policies::normalise<tasks::NoThrow,
+                                     boost::math::policies::promote_double<false>>::type;  // a third of the time
+using StudentsT = boost::math::students_t_distribution<double, Policy>;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -59,9 +65,18 @@ double geometric_mean(const std::vector<double>& values) {
   return std::exp(mean(logs));
 }
 
-double t_reach(double degrees, double significance) {
-  return boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), significance / 2));
+double t_tail(double t, double degrees) {
+  if (std::isnan(t) || !(degrees > 0)) return kNan;
+  if (std::isinf(t)) return t > 0 ? 0 : 1;
+  return boost::math::cdf(boost::math::complement(StudentsT(degrees), t));
 }
+
+double t_quantile(double tail, double degrees) {
+  if (!(degrees > 0)) return kNan;
+  return boost::math::quantile(boost::math::complement(StudentsT(degrees), tail));
+}
+
+double t_reach(double degrees, double significance) { return t_quantile(significance / 2, degrees); }
 
 double line_slope(const std::vector<double>& x, const std::vector<double>& y) {
   require(x.size() == y.size(), "line_slope: {} x against {} y", x.size(), y.size());

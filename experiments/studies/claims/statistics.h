@@ -23,6 +23,13 @@ double standard_error(const std::vector<double>& values);
 /// exp(mean(log v)); 0 when a value is 0; NaN when empty or when a value is negative.
 double geometric_mean(const std::vector<double>& values);
 
+/// P(T ≥ t) of Student's t on `degrees` degrees of freedom, which need not be whole. NaN where t is, or where they are
+/// not above 0.
+double t_tail(double t, double degrees);
+
+/// The t with P(T ≥ t) = `tail`: infinite for 0, NaN as t_tail() is.
+double t_quantile(double tail, double degrees);
+
 /// Standard errors on each side of an estimate that its interval at 1 − significance takes: Student's t.
 double t_reach(double degrees, double significance);
 

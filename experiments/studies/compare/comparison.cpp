@@ -118,17 +118,19 @@ ComparedSide side_of(const Point& point, MeanKind kind) {
 
 /// The interval of a change between seeds that are not the same in both (Welch); none where a side has one seed.
 void add_unpaired(const Point& a, const Point& b, bool on_logs, ComparedMetric& metric) {
-  double change = 0, variance = 0, noise = 0;  // noise: Σ variance² / its degrees of freedom
+  double change = 0, variance = 0, noise = 0;  // noise: Σ (share of the variance)² / its degrees of freedom
+  std::vector<std::pair<double, size_t>> sides;
   for (const auto& [sign, point] : {std::pair{1, &b}, {-1, &a}}) {
     std::vector<double> values;
     for (const auto& [seed, value] : point->values) values.push_back(on_logs ? std::log(value) : value);
     const double own = std::pow(standard_error(values), 2);
     change += sign * mean(values);
     variance += own;
-    noise += own * own / static_cast<double>(values.size() - 1);
+    sides.emplace_back(own, values.size());
   }
   if (!(variance > 0) || !std::isfinite(change)) return;
-  const double reach = std::sqrt(variance) * t_reach(variance * variance / noise, 0.05);
+  for (const auto& [own, seeds] : sides) noise += std::pow(own / variance, 2) / static_cast<double>(seeds - 1);
+  const double reach = std::sqrt(variance) * t_reach(1 / noise, 0.05);
   metric.low = on_logs ? std::exp(change - reach) : change - reach;
   metric.high = on_logs ? std::exp(change + reach) : change + reach;
   metric.method = on_logs ? "Welch on logs" : "Welch";

@@ -187,6 +187,15 @@ StudyResults round_results(const Rounds& rounds, const Records& records) {
   return results;
 }
 
+void keep_asked_for(Study& study, const std::vector<PlanEntry>& plan, const Records& records) {
+  if (plan.empty()) return;
+  std::set<std::string> asked;
+  for (const PlanEntry& entry : plan) asked.insert(entry.id);
+  std::erase_if(study.later, [&](const PlannedTrial& trial) {
+    return !is_of_first_seeds(study, trial) && !asked.contains(trial.id) && !records.contains(trial.id);
+  });
+}
+
 Rounds plan_rounds(const Study& study, const Records& records) {
   Rounds rounds{.study = study};
   std::vector<int64_t> seeds{0};

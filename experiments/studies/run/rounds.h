@@ -32,6 +32,11 @@ struct Rounds {
 /// judge() do.
 Rounds plan_rounds(const Study& study, const Records& records);
 
+/// Leaves out of `later` the seeds that no run has asked for, which neither its plan nor `records` have, unless there is
+/// no plan. A report then judges the looks that were taken, whatever today's tests would have made of them: only the
+/// next run takes another.
+void keep_asked_for(Study& study, const std::vector<PlanEntry>& plan, const Records& records);
+
 /// What rounds have come to of which every trial is among `records`.
 StudyResults round_results(const Rounds& rounds, const Records& records);
 

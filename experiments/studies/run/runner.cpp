@@ -419,7 +419,9 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
   const RunStore store(path, RunStore::Access::read);
   Study study = written;
   find_known_heads(study, store);
-  const Rounds rounds = plan_rounds(study, records_of(study, store));
+  const Records records = records_of(study, store);
+  keep_asked_for(study, store.plan(), records);
+  const Rounds rounds = plan_rounds(study, records);
   StudyResults results = planned_results(rounds.study);
   results.out = out.string();
   results.looks = rounds.looks;

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .student import quantile, upper_tail
+from .student import quantile_of_sum, upper_tail_of_sum
 
 
 @dataclass
 class Estimate:
-    """A mean with its standard error and degrees of freedom; error is NaN where there is nothing to test."""
+    """A mean with its standard error; pieces are the variances that the error's square is the sum of, each with its
+    degrees of freedom, and are empty where there is nothing to test."""
     mean: float
     error: float
-    df: float
+    pieces: list
     seeds: int
     more: bool = False  # whether the mean may be more than the seeds say, as some of their values are lower bounds
     less: bool = False
@@ -22,16 +23,16 @@ class Estimate:
         """The two-sided interval whose ends are one-sided tests at alpha."""
         if not self.testable():
             return math.nan, math.nan
-        reach = quantile(alpha, self.df) * self.error
+        reach = quantile_of_sum(alpha, self.pieces) * self.error
         return -math.inf if self.less else self.mean - reach, math.inf if self.more else self.mean + reach
 
     def testable(self):
-        return self.error > 0 and self.df > 0
+        return bool(self.pieces)
 
 
 def computed(value):
     """A number without any error."""
-    return Estimate(value, 0.0, math.inf, 0)
+    return Estimate(value, 0.0, [], 0)
 
 
 def of_values(values, parts=None, free=None):
@@ -41,24 +42,20 @@ def of_values(values, parts=None, free=None):
     seeds = len(values)
     mean = float(values.mean()) if seeds else math.nan
     if seeds < 2:
-        return Estimate(mean, math.nan, 0, max(seeds, 1))
+        return Estimate(mean, math.nan, [], max(seeds, 1))
     same = np.ptp(values) <= 1e-15 * np.abs(values).max()
     between = 0.0 if same else float(values.var(ddof=1)) / seeds
     free = seeds - 1 if free is None else free
-    pieces, of_data = [(between, free)], 0.0
+    pieces = [(between, free)]
     if parts is not None and np.ptp([*values, *np.ravel(parts)]) > 1e-15 * np.abs(values).max():
         cells = np.asarray(parts, float)
         k = cells.shape[1]
         rows, columns, grand = cells.mean(1, keepdims=True), cells.mean(0, keepdims=True), cells.mean()
         of_parts = seeds * float(((columns - grand) ** 2).sum()) / (k - 1) / (seeds * k)
         rest = float(((cells - rows - columns + grand) ** 2).sum()) / ((seeds - 1) * (k - 1)) / (seeds * k)
-        of_data = max(0.0, of_parts - rest)
-        if of_data > 0:
-            pieces += [(of_parts, k - 1), (rest, (seeds - 1) * (k - 1))]
-    variance = between + of_data
-    if variance == 0 or free < 1:
-        return Estimate(mean, math.sqrt(variance), 0, seeds)
-    return Estimate(mean, math.sqrt(variance), variance**2 / sum(v * v / df for v, df in pieces), seeds)
+        pieces.append((max(0.0, of_parts - rest), k - 1))
+    pieces = [(variance, df) for variance, df in pieces if variance > 0 and free >= 1]
+    return Estimate(mean, math.sqrt(sum(variance for variance, _ in pieces)), pieces, seeds)
 
 
 @dataclass
@@ -81,7 +78,7 @@ class AtLeast:
             return 0.0 if self.holds() == (sign > 0) else 1.0
         if not e.testable():
             return 1.0
-        return upper_tail(sign * self.sign * (e.mean - self.threshold) / e.error, e.df)
+        return upper_tail_of_sum(sign * self.sign * (e.mean - self.threshold) / e.error, e.pieces)
 
     def p(self, learned_only=False):
         return self.tail(1, learned_only)

@@ -16,7 +16,7 @@ class Rounds:
         shared = seeds_of(tables, None)
         own = {s.get("name", ""): seeds_of(s, shared) for s in tables.get("series", [])}
         self.growing = {t.series for t in trials if isinstance(own.get(t.series, shared), dict)}
-        self.trials, self.problems = trials, []
+        self.trials, self.problems, self.open = trials, [], []
         if self.growing:
             rule = next(r for r in (shared, *own.values()) if isinstance(r, dict))  # a study has one
             self.first_seed, most, n = rule["from"], rule.get("at_most", 24), rule.get("first", 3)
@@ -29,11 +29,12 @@ class Rounds:
     def replay(self, judge):
         """The verdicts of the last look, by judge(trials, shares), with the share of the significance that a claim may
         spend by the number of the look for which one of its series got its last seeds. A look has the first seeds of
-        every series that grows, as many as it asks for of those whose claims were undecided at the look before, and all
-        seeds of a series that has a list of them."""
+        every series that grows, as many as it asks for of those whose claims were undecided at the look before and that
+        got any, and all seeds of a series that has a list of them."""
         if not self.growing:
             return judge(self.trials, lambda series: 1.0)
         seeds = {series: self.looks[0] for series in self.growing}
+        there = {series: len({t.seed for t in self.trials if t.series == series}) for series in self.growing}
         upto = [0.0] + [spent(n / self.looks[-1]) for n in self.looks]
 
         def share(series):
@@ -46,9 +47,13 @@ class Rounds:
             undecided = {s for v in verdicts if v.status == "undecided" and not v.open for s in v.series} & self.growing
             if not undecided or look + 1 == len(self.looks):
                 break
-            seeds.update({s: self.looks[look + 1] for s in undecided})
-        for series, n in seeds.items():
-            there = len({t.seed for t in self.trials if t.series == series})
-            if there != n:
-                self.problems.append(f"{series}: the looks call for {n} seeds, and there are {there}")
+            more = self.looks[look + 1]
+            asked = {s for s in undecided if there[s] > seeds[s]}
+            if not asked:
+                break
+            seeds.update({s: more for s in asked})
+        self.open = [f"{s}: the looks call for more seeds than the {seeds[s]} that were trained"
+                     for s in sorted(undecided) if seeds[s] < self.looks[-1] and there[s] == seeds[s]]
+        self.problems += [f"{s}: the looks call for {n} seeds, and there are {there[s]}"
+                          for s, n in seeds.items() if there[s] != n]
         return verdicts

@@ -1,5 +1,5 @@
 """Student's t: its tail, from the regularised incomplete beta function by the continued fraction DLMF 8.17.22 (Lentz's
-method), and its quantile, by bisection."""
+method), and its quantile, by bisection. The same of a sum of variances, with Cochran's critical value (1964)."""
 
 import math
 
@@ -45,3 +45,26 @@ def quantile(p, df):
             break
         low, high = (middle, high) if upper_tail(middle, df) > p else (low, middle)
     return (low + high) / 2
+
+
+def quantile_of_sum(p, pieces):
+    """The mean of the pieces' quantiles, weighed by their variances; pieces are (variance, degrees of freedom)."""
+    return sum(variance * quantile(p, df) for variance, df in pieces) / sum(variance for variance, _ in pieces)
+
+
+def upper_tail_of_sum(t, pieces):
+    """The p that t is the quantile of, for one piece or two."""
+    if len(pieces) == 1:
+        return upper_tail(t, pieces[0][1])
+    if t < 0:
+        return 1 - upper_tail_of_sum(-t, pieces)
+    (large, own), (small, other) = sorted(pieces, reverse=True)
+    share = large / (large + small)
+    low, high = 0.0, t / share  # of the larger piece's quantile, which leaves the other's
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        rest = (t - share * middle) / (small / (large + small))
+        low, high = (middle, high) if upper_tail(middle, own) > upper_tail(rest, other) else (low, middle)
+    return upper_tail((low + high) / 2, own)

@@ -16,7 +16,9 @@ TEST_CASE("a mean over seeds by hand") {
   CHECK(e.value == 2);
   CHECK(e.seeds == 3);
   CHECK(e.error() == Approx(1 / std::sqrt(3.0)));
-  CHECK(e.degrees(3) == Approx(2));
+  CHECK(std::ldexp(e.variance(3).a, 2 * e.exponent) == Approx(1.0 / 3));
+  CHECK(e.variance(3).a_degrees == 2);
+  CHECK(e.variance(3).d == 0);
   CHECK(e.sides(0).above == Approx(0.5 * (1 - std::sqrt(6.0 / 7))));
   CHECK(e.sides(4).above == Approx(0.5 * (1 + std::sqrt(6.0 / 7))));
   const auto [low, high] = e.interval(0.9);
@@ -63,7 +65,7 @@ TEST_CASE("tests do not depend on the unit, from the smallest doubles to the lar
     INFO(unit);
     CHECK(e.value == std::scalbn(one.value, unit));
     CHECK(e.error() == std::scalbn(one.error(), unit));
-    CHECK(e.degrees(3) == one.degrees(3));
+    CHECK(e.variance(3).quantile(0.05) == one.variance(3).quantile(0.05));
     CHECK(e.sides(0).above == one.sides(0).above);
     CHECK(e.sides(std::scalbn(4.0, unit), 20).below == one.sides(4, 20).below);
     CHECK(e.errors_beyond(0, 3) == one.errors_beyond(0, 3));
@@ -111,15 +113,20 @@ TEST_CASE("seeds crossed with parts by hand") {
   CHECK(std::scalbn(e.parts_variance, 2 * e.exponent) == Approx((9.0 - 1.0) / 4));
   CHECK(e.error() == Approx(std::sqrt(12.5 / 2 + 2)));
   CHECK(e.error(100) == Approx(std::sqrt(12.5 / 100 + 2)));  // more seeds do not help against finite test data
-  // Satterthwaite: (6.25 + 2)² / (6.25² / 1 + 2.25² / 1 + 0.25² / 1).
-  CHECK(e.degrees(2) == Approx(8.25 * 8.25 / (6.25 * 6.25 + 2.25 * 2.25 + 0.25 * 0.25)));
+  const VarianceSum sum = e.variance(2), later = e.variance(100);
+  CHECK(std::ldexp(sum.a, 2 * e.exponent) == Approx(6.25));
+  CHECK(std::ldexp(sum.d, 2 * e.exponent) == Approx(2));
+  CHECK((sum.a_degrees == 1 && sum.d_degrees == 1 && later.a_degrees == 99 && later.d_degrees == 1));
+  // Both components have the tail of Cauchy's distribution, and so has their sum.
+  CHECK(e.sides(0).above == Approx(0.5 - std::atan(3.5 / std::sqrt(8.25)) / M_PI));
 }
 
 TEST_CASE("parts that vary no more than noise add nothing") {
   const Estimate e = estimate({{1, 3}, {{0, 2}, {4, 2}}});  // column means 2 and 2
   CHECK(e.parts_variance == 0);
-  CHECK(e.degrees(2) == 1);
   CHECK(e.error() == estimate({{1, 3}, {}}).error());
+  CHECK(e.sides(0).above == estimate({{1, 3}, {}}).sides(0).above);
+  CHECK(e.interval(0.9) == estimate({{1, 3}, {}}).interval(0.9));
 }
 
 }  // namespace headroom::experiments
