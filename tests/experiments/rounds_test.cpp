@@ -236,7 +236,7 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
 }
 
 TEST_CASE("a report judges the looks that a run took, and the next run takes another") {
-  const Study study = study_of(heads + "seed = { until = \"decided\", first = 3, at_most = 12 }", two_is_better);
+  const Study study = study_of(heads + "seed = { from = 1, until = \"decided\", at_most = 12 }", two_is_better);
   // Undecided with three seeds.
   Records three, all = all_records(study, [](const PlannedTrial&trial) {
                    return 10 + (trial.x == 2 ? 1 : -1) * (trial.seed % 2 == 0 ? 1 : -1);
