@@ -89,7 +89,7 @@ void settle_head(SafetensorsFolder& store, const std::filesystem::path& folder, 
   const std::string head = "lm_head.weight";
   if (model.config.pooling != Pooling::none) return;
   if (!model.config.tied) {
-    if (!store.contains(head))
+    if (!store.contains(head) && model.not_run.empty())
       model.not_run.push_back(fmt::format(
           "tie_word_embeddings is false and there is no {}: if the embedding is the head, set it to true in {}", head,
           (folder / "config.json").string()));
