@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/config.h"
@@ -18,18 +19,24 @@ struct ModelDescription {
   std::vector<std::string> not_run;
   /// What the files say and cannot mean, and what only some uses of the model need: a special token that it lacks.
   std::vector<std::string> warnings;
-  std::optional<int64_t> bos;  ///< begins a text, where add_bos
-  std::vector<int64_t> eos;    ///< end an answer
-  std::string eos_text;        ///< so does the token of this text, as the tokenizer names it; "" = it names none
-  bool add_bos = false;        ///< the tokenizer puts bos before a text
-  std::string chat_template;   ///< Jinja, as the file has it; "" = none
+  std::optional<int64_t> bos;       ///< the token called so; begins a text, where add_bos
+  std::vector<int64_t> eos;         ///< end an answer
+  std::string eos_text;             ///< so does the token of this text, as the tokenizer names it; "" = it names none
+  bool add_bos = false;             ///< the tokenizer puts bos before a text
+  std::optional<int64_t> text_end;  ///< what the tokenizer puts after a text
+  std::string chat_template;        ///< Jinja, as the file has it; "" = none
 
   /// The token that stands before every text; none where the tokenizer puts none there.
   std::optional<int64_t> text_begin() const { return add_bos ? bos : std::nullopt; }
-  /// The ids of a text as the model sees it: behind text_begin().
+  /// The ids of a text that goes on, as the model sees it: behind text_begin().
   std::vector<int32_t> with_begin(std::vector<int32_t> ids) const {
     if (const auto begin = text_begin()) ids.insert(ids.begin(), static_cast<int32_t>(*begin));
     return ids;
+  }
+  /// The ids of a whole text: between text_begin() and text_end.
+  std::vector<int32_t> whole_text(std::vector<int32_t> ids) const {
+    if (text_end) ids.push_back(static_cast<int32_t>(*text_end));
+    return with_begin(std::move(ids));
   }
 };
 

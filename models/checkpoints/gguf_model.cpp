@@ -9,6 +9,7 @@
 #include "models/files/json.h"
 #include "models/gguf/gguf.h"
 #include "models/rope_cache.h"
+#include "models/tokenizers/text_start.h"
 #include "models/validate.h"
 
 namespace headroom::models {
@@ -220,29 +221,14 @@ void read_gpt2(const ArchitectureKeys& in, ModelDescription& model) {
   c.activation = Activation::gelu_tanh;
 }
 
-/// The id of a special token, if the file names one, and `otherwise` with a warning where the model has no such token.
-std::optional<int64_t> special_id(const GgufMetadata& metadata, const char* key, std::optional<int64_t> otherwise,
-                                  ModelDescription& model) {
-  const std::optional<int64_t> id = metadata.integer(key);
-  const int64_t vocab = model.config.vocab;
-  if (!id || (*id >= 0 && *id < vocab)) return id;
-  if (otherwise >= vocab) otherwise.reset();
-  model.warnings.push_back(fmt::format("{}: {} is no token of the vocabulary of {}: {} is taken, as llama.cpp does",
-                                       key, *id, vocab, otherwise ? fmt::format("{}", *otherwise) : "none"));
-  return otherwise;
-}
-
 void read_specials(const GgufMetadata& metadata, ModelDescription& model) {
-  const bool has_pieces = metadata.text("tokenizer.ggml.model", "") == gguf_sentencepiece;
-  const auto add_eos = [&](const char* key, std::optional<int64_t> otherwise) {
-    if (const auto id = special_id(metadata, key, otherwise, model)) model.eos.push_back(*id);
-  };
-  // What llama.cpp takes in place of an id beyond the vocabulary.
-  model.bos = special_id(metadata, "tokenizer.ggml.bos_token_id", has_pieces ? 1 : 11, model);
-  add_eos("tokenizer.ggml.eos_token_id", has_pieces ? 2 : 11);
-  add_eos("tokenizer.ggml.eot_token_id", std::nullopt);
-  // Without the key: SentencePiece's models take it, as the converter writes the key for all others.
-  model.add_bos = metadata.flag("tokenizer.ggml.add_bos_token", has_pieces && model.bos.has_value());
+  const int64_t vocab = model.config.vocab;
+  TextStart start = text_start_of_gguf(metadata, vocab);
+  const auto usual = gguf_usual_id(metadata, false);
+  if (const auto id = gguf_special(metadata, "eos", vocab, usual, start.notes)) model.eos.push_back(*id);
+  if (const auto id = gguf_special(metadata, "eot", vocab, std::nullopt, start.notes)) model.eos.push_back(*id);
+  for (const std::string& note : start.notes) model.warnings.push_back(note);
+  model.bos = start.bos, model.add_bos = start.begin.has_value(), model.text_end = start.end;
   model.chat_template = metadata.text("tokenizer.chat_template", "");
 }
 

@@ -9,35 +9,13 @@
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
+#include "models/tokenizers/text_start.h"
 
 namespace headroom::models {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-/// Whether a post-processor of tokenizer.json puts a token before every text: a template that begins with one, as
-/// [{"SpecialToken": …}, {"Sequence": …}] does.
-bool begins_with_special(const Json& processor) {
-  if (!processor.is_object()) return false;
-  const auto single = processor.find("single");
-  return single != processor.end() && single->is_array() && !single->empty() && (*single)[0].is_object() &&
-         (*single)[0].contains("SpecialToken");
-}
-
-/// Whether the folder's tokenizer puts the beginning of a text before it: what tokenizer_config.json says, else the
-/// template of tokenizer.json; SentencePiece's models of Llama do where nothing is said.
-bool adds_bos(const fs::path& folder, const Json& tokenizer_config) {
-  if (const auto said = tokenizer_config.find("add_bos_token"); said != tokenizer_config.end() && said->is_boolean())
-    return said->get<bool>();
-  const Json tokenizer = read_optional_object(folder / "tokenizer.json");
-  if (const auto processor = tokenizer.find("post_processor"); processor != tokenizer.end()) {
-    const Json steps = processor->is_object() ? processor->value("processors", Json::array()) : Json::array();
-    return begins_with_special(*processor) || std::any_of(steps.begin(), steps.end(), begins_with_special);
-  }
-  std::error_code unreadable;
-  return !fs::exists(folder / "vocab.json", unreadable) && fs::exists(folder / "tokenizer.model", unreadable);
-}
 
 /// One id or a list of them, appended; null is none. What is no token of the vocabulary goes to the warnings instead.
 void append_ids(const Json& object, const char* key, const fs::path& path, ModelDescription& model,
@@ -138,15 +116,16 @@ void read_folder_specials(const fs::path& folder, const Json& config, ModelDescr
   const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
   const Json tokenizer = read_optional_object(folder / "tokenizer_config.json");
   std::vector<int64_t> bos;
-  const size_t warnings = model.warnings.size();
   append_ids(config, "bos_token_id", path, model, bos);
-  const bool is_wrong = model.warnings.size() > warnings;
-  if (!bos.empty()) model.bos = bos[0];
+  const TextStart start = text_start_of_folder(folder, bos.empty() ? std::nullopt : std::optional<int64_t>(bos[0]));
+  for (const auto& put : {start.begin, start.end})
+    require(!put || *put < model.config.vocab,
+            "{}: the tokenizer puts token {} around every text; the vocabulary has {}", folder.string(),
+            put.value_or(0), model.config.vocab);
+  model.bos = start.bos && *start.bos < model.config.vocab ? start.bos : std::nullopt;
+  model.add_bos = start.begin.has_value(), model.text_end = start.end;
   append_ids(read_optional_object(generation), "eos_token_id", generation, model, model.eos);
   append_ids(config, "eos_token_id", path, model, model.eos);
-  const bool is_needed = (model.bos || is_wrong) && adds_bos(folder, tokenizer);
-  if (is_needed && is_wrong) fail("{}, and the tokenizer puts it before every text", model.warnings[warnings]);
-  model.add_bos = is_needed;
   model.eos_text = token_text(tokenizer, "eos_token");
   model.chat_template = chat_template_of(folder, tokenizer);
 }

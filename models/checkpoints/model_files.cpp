@@ -28,6 +28,7 @@ class EmbeddedTokenizer : public Tokenizer {
   int64_t vocab_size() const override { return rows_; }
   const std::string& name() const override { return all_->name(); }
   std::vector<std::filesystem::path> files() const override { return all_->files(); }
+  std::string splitter() const override { return all_->splitter(); }
   std::string describe() const override {
     return fmt::format("{}, of which the model has {}", all_->describe(), rows_);
   }
@@ -41,7 +42,7 @@ class EmbeddedTokenizer : public Tokenizer {
 /// Whether all ids from `rows` on are tokens that were added to a vocabulary.
 bool are_added_beyond(const Vocabulary& vocabulary, int64_t rows) {
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
-  if (!bpe) return false;
+  if (!bpe) return std::ssize(std::get<SentencePieceVocabulary>(vocabulary).model.pieces) <= rows;
   std::set<int64_t> added;
   for (const AddedToken& token : bpe->added) added.insert(token.id);
   for (int64_t id = rows; id < std::ssize(bpe->tokens); ++id)

@@ -36,32 +36,44 @@ struct GgufHeader {
 /// the key or tensor at fault. Source: the GGUF format, https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 GgufHeader parse_gguf(std::string_view file, const std::string& source);
 
-/// A GGUF file open for reading: its header is checked whole, tensors are read when they are asked for.
+/// The files of a model in parts, given any of them: NAME-00001-of-00003.gguf, …; the path alone for any other name.
+std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& path);
+
+/// A GGUF file open for reading, or all parts of one in parts (split.count), given any of them: the headers are checked
+/// whole, tensors are read when they are asked for. The first part has the metadata.
 class GgufFile : public TensorStore {
  public:
-  /// Throws Error naming the file and what is wrong with it.
+  /// Throws Error naming the file and what is wrong with it, and a part that is missing or another file's.
   explicit GgufFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  const GgufMetadata& metadata() const { return header_.metadata; }
-  const std::vector<GgufEntry>& entries() const { return header_.entries; }
-  uint64_t trailing_bytes() const { return header_.trailing; }
+  const GgufMetadata& metadata() const { return parts_.front().header.metadata; }
+  /// Bytes behind the last part's tensors.
+  uint64_t trailing_bytes() const { return parts_.back().header.trailing; }
   /// Throws Error naming the file when there is no such tensor.
-  const GgufEntry& entry(const std::string& name) const;
+  const GgufEntry& entry(const std::string& name) const { return found(name).second; }
 
+  /// In the order of the parts and their bytes.
   std::vector<std::string> names() const override;
   bool contains(const std::string& name) const override { return index_.contains(name); }
   engine::Shape shape(const std::string& name) const override { return entry(name).shape; }
   std::string type(const std::string& name) const override { return gguf_name(entry(name).form); }
   StoredTensor read(const std::string& name) const override;
   void release(const std::string& name) const override;
-  std::string place(const std::string&) const override { return path_.string(); }
+  std::string place(const std::string& name) const override { return found(name).first.path.string(); }
 
  private:
+  struct Part {
+    explicit Part(const std::filesystem::path& path);
+    std::filesystem::path path;
+    std::shared_ptr<const MappedFile> file;
+    GgufHeader header;
+  };
+  std::pair<const Part&, const GgufEntry&> found(const std::string& name) const;
+
   std::filesystem::path path_;
-  std::shared_ptr<const MappedFile> file_;
-  GgufHeader header_;
-  std::map<std::string, size_t> index_;
+  std::vector<Part> parts_;
+  std::map<std::string, std::pair<size_t, size_t>> index_;  ///< part and entry
 };
 
 using GgufPairs = std::vector<std::pair<std::string, GgufValue>>;

@@ -56,6 +56,7 @@ class BpeTokenizer : public Tokenizer {
   int64_t vocab_size() const override { return static_cast<int64_t>(vocabulary_.tokens.size()); }
   const std::string& name() const override { return vocabulary_.name; }
   std::vector<std::filesystem::path> files() const override { return vocabulary_.files; }
+  std::string splitter() const override { return vocabulary_.splitter; }
   std::string describe() const override;
 
  private:

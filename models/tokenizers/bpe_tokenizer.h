@@ -45,6 +45,7 @@ struct BpeVocabulary {
   std::vector<AddedToken> added;
   Normalization normalization = Normalization::none;
   std::vector<Splitter> splitters{};  ///< each cuts the pieces of the one before
+  std::string splitter{};             ///< their name: one of tokenizer.ggml.pre, or the file that has them
   bool ignore_merges = false;         ///< a piece that is a token is that token, whatever the merges
   LackingBytes lacking = LackingBytes::refused;
   std::optional<CharacterRules> characters{};  ///< nullopt: over bytes

@@ -13,22 +13,6 @@ namespace {
 /// Values of tokenizer.ggml.token_type. Source: llama.h, enum llama_token_type.
 constexpr int64_t control_token = 3, user_token = 4;
 
-const std::vector<GgufPreTokenizer>& pre_tokenizers() {
-  static const std::vector<GgufPreTokenizer> known{{{"gpt-2", "default"}, {gpt2_pattern}},
-                                                   {{"smollm"}, {"\\p{N}", gpt2_pattern}},
-                                                   {{"llama-bpe", "llama3"}, {llama3_pattern}},
-                                                   {{"qwen2"}, {qwen2_pattern}, Normalization::nfc}};
-  return known;
-}
-
-const GgufPreTokenizer& pre_tokenizer_of(const GgufMetadata& metadata) {
-  const char* key = "tokenizer.ggml.pre";
-  const std::string pre = metadata.text(key, "default");
-  for (const GgufPreTokenizer& known : pre_tokenizers())
-    if (std::find(known.names.begin(), known.names.end(), pre) != known.names.end()) return known;
-  metadata.complain(key, fmt::format("{} is not supported (gpt-2, smollm, llama-bpe and qwen2 are)", quoted_name(pre)));
-}
-
 /// The token types; ordinary tokens where the file has none.
 std::vector<int64_t> types_of(const GgufMetadata& metadata, size_t tokens) {
   const char* key = "tokenizer.ggml.token_type";
@@ -59,10 +43,11 @@ BpeVocabulary byte_level(const GgufMetadata& metadata, const std::string& name, 
   } catch (const Error& error) {
     metadata.complain(key, error.what());
   }
-  const GgufPreTokenizer& pre = pre_tokenizer_of(metadata);
+  const PreTokenizer& pre = gguf_pre_tokenizer(metadata);
   for (const std::string& pattern : pre.patterns) vocabulary.splitters.emplace_back(pattern);
   vocabulary.normalization = pre.normalization;
-  vocabulary.ignore_merges = metadata.text("tokenizer.ggml.pre", "") == "llama-bpe";
+  vocabulary.ignore_merges = pre.whole_words;
+  vocabulary.splitter = metadata.text("tokenizer.ggml.pre", default_pre_tokenizer);
   vocabulary.lacking = LackingBytes::dropped;
   return vocabulary;
 }
@@ -113,12 +98,13 @@ Vocabulary gguf_vocabulary(const GgufMetadata& metadata, const std::string& name
   metadata.complain(key, fmt::format("{} is not supported (gpt2 and llama are)", quoted_name(kind)));
 }
 
-const GgufPreTokenizer* gguf_pre_tokenizer(const std::vector<Splitter>& splitters) {
-  std::vector<std::string> patterns;
-  for (const Splitter& splitter : splitters) patterns.push_back(splitter.pattern());
-  for (const GgufPreTokenizer& known : pre_tokenizers())
-    if (known.patterns == patterns) return &known;
-  return nullptr;
+const PreTokenizer& gguf_pre_tokenizer(const GgufMetadata& metadata) {
+  const char* key = "tokenizer.ggml.pre";
+  const std::string pre = metadata.text(key, default_pre_tokenizer);
+  const PreTokenizer* known = pre_tokenizer_named(pre);
+  if (known == nullptr)
+    metadata.complain(key, fmt::format("{} names a way to cut texts that is not known here", quoted_name(pre)));
+  return *known;
 }
 
 }  // namespace headroom::models

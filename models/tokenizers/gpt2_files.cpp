@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -8,7 +9,9 @@
 #include "models/files/utf8.h"
 #include "models/tokenizers/byte_alphabet.h"
 #include "models/tokenizers/character_rules.h"
+#include "models/tokenizers/folder_config.h"
 #include "models/tokenizers/loaders.h"
+#include "models/tokenizers/pre_tokenizers.h"
 
 namespace headroom::models {
 namespace {
@@ -58,6 +61,18 @@ auto naming(const fs::path& path, const F& read) {
   } catch (const Error& error) {
     fail("{}: {}", path.string(), error.what());
   }
+}
+
+/// How the class that reads the pair of files cuts a text; GPT-2's where nothing is said.
+const PreTokenizer& pre_tokenizer_of_class(const FolderConfig& config, const fs::path& vocab) {
+  require(!config.flag("add_prefix_space"), "{}: add_prefix_space is not supported",
+          (vocab.parent_path() / "tokenizer_config.json").string());
+  if (config.kind == "Qwen2Tokenizer") return *pre_tokenizer_named("qwen2");
+  require(config.kind.empty() || config.kind == "GPT2Tokenizer",
+          "{}: how a {} cuts texts is not known here (GPT2Tokenizer and Qwen2Tokenizer are): save it with transformers "
+          "as tokenizer.json",
+          vocab.string(), quoted_name(config.kind));
+  return *pre_tokenizer_named("gpt-2");
 }
 
 }  // namespace
@@ -130,7 +145,15 @@ BpeVocabulary read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
   for (const int32_t id :
        naming(merges, [&] { return add_tokens_and_merges(vocabulary, tokens, read_merge_lines(merges_file.text())); }))
     vocabulary.added.push_back({tokens.at(id), id, true});
-  vocabulary.splitters.emplace_back(gpt2_pattern);
+  const FolderConfig config = read_folder_config(vocab.parent_path());
+  const PreTokenizer& cut = pre_tokenizer_of_class(config, vocab);
+  for (const std::string& pattern : cut.patterns) vocabulary.splitters.emplace_back(pattern);
+  vocabulary.normalization = cut.normalization;
+  vocabulary.splitter = cut.names[0];
+  vocabulary.added.insert(vocabulary.added.end(), config.added.begin(), config.added.end());
+  for (const auto& [id, text] : tokens)
+    if (std::find(config.special.begin(), config.special.end(), text) != config.special.end())
+      vocabulary.added.push_back({text, id, true});
   return vocabulary;
 }
 

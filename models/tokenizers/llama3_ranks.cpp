@@ -99,6 +99,7 @@ BpeVocabulary read_llama3_ranks(const std::filesystem::path& path) {
   vocabulary.merges = merges_of_ranks(vocabulary.tokens);
   vocabulary.added = special_tokens();
   vocabulary.splitters.emplace_back(llama3_pattern);
+  vocabulary.splitter = "llama-bpe";
   vocabulary.ignore_merges = true;
   return vocabulary;
 }

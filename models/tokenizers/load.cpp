@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "models/files/mapped_file.h"
 #include "models/gguf/gguf.h"
+#include "models/tokenizers/folder_config.h"
 #include "models/tokenizers/loaders.h"
 #include "models/tokenizers/sentencepiece.h"
 #include "models/tokenizers/vocabulary.h"
@@ -36,23 +37,23 @@ BpeVocabulary read_file(const fs::path& path) {
   return path.extension() == ".json" ? read_tokenizer_json(path) : read_llama3_ranks(path);
 }
 
-/// A SentencePiece model is a protocol buffer whose first field, number 1, is a piece; ranks are text.
-bool is_sentencepiece(const fs::path& path) {
-  if (path.extension() == ".json" || path.extension() == ".txt") return false;
-  const MappedFile file(path, tokenizer_file);
-  return file.size() > 0 && file.data()[0] == 0x0a;
-}
-
 SentencePieceVocabulary read_sentencepiece(const fs::path& path) {
   const MappedFile file(path, tokenizer_file);
   try {
-    return {parse_sentencepiece(file.text()), folder_name(path), path};
+    const FolderConfig config = read_folder_config(path.parent_path());
+    return {parse_sentencepiece(file.text()), folder_name(path), path, config.added, config.flag("legacy")};
   } catch (const Error& error) {
     fail("{}: {}", path.string(), error.what());
   }
 }
 
 }  // namespace
+
+bool is_sentencepiece(const fs::path& path) {
+  if (path.extension() == ".json" || path.extension() == ".txt") return false;
+  const MappedFile file(path, tokenizer_file);
+  return file.size() > 0 && file.data()[0] == 0x0a;
+}
 
 Vocabulary load_vocabulary(const fs::path& path) {
   if (path.extension() == ".gguf") {
@@ -69,7 +70,7 @@ bool folder_has_tokenizer(const fs::path& folder) { return !tokenizer_in(folder)
 
 std::unique_ptr<Tokenizer> make_tokenizer(Vocabulary vocabulary) {
   if (const auto* pieces = std::get_if<SentencePieceVocabulary>(&vocabulary))
-    return make_sentencepiece_tokenizer(pieces->model, pieces->name, pieces->file);
+    return make_sentencepiece_tokenizer(*pieces);
   return make_bpe_tokenizer(std::get<BpeVocabulary>(std::move(vocabulary)));
 }
 

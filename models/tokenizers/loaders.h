@@ -26,6 +26,9 @@ BpeVocabulary read_llama3_ranks(const std::filesystem::path& path);
 /// supported.
 BpeVocabulary read_tokenizer_json(const std::filesystem::path& path);
 
+/// Whether a .model file is SentencePiece's: a protocol buffer whose first field, number 1, is a piece; ranks are text.
+bool is_sentencepiece(const std::filesystem::path& path);
+
 /// Parts of the above, shared. Errors do not name the file.
 
 /// Token texts by id, from {"text": id}: ids are whole numbers, each once.

@@ -2,6 +2,7 @@
 
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "engine/error.h"
@@ -19,34 +20,49 @@ std::string bytes_of(const SentencePiece& piece, bool escapes) {
   return with_spaces({}, piece.text);
 }
 
-/// Control pieces that are found in a text: none where every stretch between two would get a space of its own.
-std::vector<AddedToken> controls_of(const SentencePieceModel& model) {
-  std::vector<AddedToken> controls;
-  for (size_t id = 0; id < model.pieces.size() && !model.add_dummy_prefix; ++id)
-    if (model.pieces[id].kind == PieceKind::control)
-      controls.push_back({model.pieces[id].text, static_cast<int32_t>(id), true});
-  return controls;
+/// Tokens that are found in a text before its pieces: added ones, control pieces, the unknown one.
+std::vector<AddedToken> found_first(const SentencePieceVocabulary& vocabulary) {
+  std::vector<AddedToken> tokens = vocabulary.added;
+  const std::vector<SentencePiece>& pieces = vocabulary.model.pieces;
+  for (size_t id = 0; id < pieces.size(); ++id)
+    if (pieces[id].kind == PieceKind::control || pieces[id].kind == PieceKind::unknown)
+      tokens.push_back({pieces[id].text, static_cast<int32_t>(id), true});
+  return tokens;
+}
+
+void load_pieces(sentencepiece::SentencePieceProcessor& processor, const SentencePieceModel& model,
+                 const std::filesystem::path& file) {
+  const auto status = processor.LoadFromSerializedProto(serialized(model));
+  require(status.ok(), "{}: {}", file.string(), status.ToString());
 }
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  SentencePieceTokenizer(const SentencePieceModel& model, std::string name, std::filesystem::path file)
-      : name_(std::move(name)),
-        file_(std::move(file)),
-        kind_(model.kind),
-        byte_fallback_(model.byte_fallback),
-        controls_(controls_of(model)),
-        strips_space_(model.add_dummy_prefix && model.escape_whitespaces && !model.whitespace_as_suffix) {
-    const auto status = processor_.LoadFromSerializedProto(serialized(model));
-    require(status.ok(), "{}: {}", file_.string(), status.ToString());
+  explicit SentencePieceTokenizer(const SentencePieceVocabulary& vocabulary)
+      : name_(vocabulary.name),
+        file_(vocabulary.file),
+        kind_(vocabulary.model.kind),
+        byte_fallback_(vocabulary.model.byte_fallback),
+        spaces_every_(vocabulary.spaces_every),
+        first_(found_first(vocabulary)) {
+    SentencePieceModel model = vocabulary.model;
+    strips_space_ = model.add_dummy_prefix && model.escape_whitespaces && !model.whitespace_as_suffix;
+    load_pieces(processor_, model, file_);
     for (const SentencePiece& piece : model.pieces) tokens_.push_back(bytes_of(piece, model.escape_whitespaces));
+    for (const AddedToken& token : vocabulary.added) {
+      require(token.id >= 0 && token.id <= max_token_id, "{}: added token has id {}", file_.string(), token.id);
+      tokens_.resize(std::max(tokens_.size(), static_cast<size_t>(token.id) + 1));
+      tokens_[static_cast<size_t>(token.id)] = token.text;
+    }
+    model.add_dummy_prefix = false;
+    if (strips_space_ && !spaces_every_) load_pieces(without_space_, model, file_);
   }
 
   std::vector<int32_t> encode(std::string_view text, Specials specials) const override {
     std::vector<int32_t> ids;
     for (size_t at = 0; at < text.size();) {
-      const AddedTokens::Found next = controls_.find(text, at, specials == Specials::tokens);
-      encode_ordinary(text.substr(at, next.at - at), ids);
+      const AddedTokens::Found next = first_.find(text, at, specials == Specials::tokens);
+      encode_ordinary(text.substr(at, next.at - at), at == 0, ids);
       at = next.at;
       if (next.token == nullptr) break;
       ids.push_back(next.token->id);
@@ -56,7 +72,8 @@ class SentencePieceTokenizer : public Tokenizer {
   }
 
   const std::string& token_bytes(int64_t id) const override {
-    require(id >= 0 && id < vocab_size(), "{}: token {} is not in the vocabulary of {}", name_, id, vocab_size());
+    require(id >= 0 && id < vocab_size() && !tokens_[static_cast<size_t>(id)].empty(),
+            "{}: token {} is not in the vocabulary of {}", name_, id, vocab_size());
     return tokens_[static_cast<size_t>(id)];
   }
 
@@ -69,35 +86,37 @@ class SentencePieceTokenizer : public Tokenizer {
   int64_t vocab_size() const override { return static_cast<int64_t>(tokens_.size()); }
   const std::string& name() const override { return name_; }
   std::vector<std::filesystem::path> files() const override { return {file_}; }
+  std::string splitter() const override {
+    return kind_ == SentencePieceModel::Kind::bpe ? "SentencePiece BPE" : "SentencePiece unigram";
+  }
   std::string describe() const override {
-    return fmt::format("{}: SentencePiece {}{}, {} tokens", name_,
-                       kind_ == SentencePieceModel::Kind::bpe ? "BPE" : "unigram",
-                       byte_fallback_ ? " with byte fallback" : "", vocab_size());
+    return fmt::format("{}: {}{}, {} tokens", name_, splitter(), byte_fallback_ ? " with byte fallback" : "",
+                       vocab_size());
   }
 
  private:
-  void encode_ordinary(std::string_view text, std::vector<int32_t>& ids) const {
+  void encode_ordinary(std::string_view text, bool is_first, std::vector<int32_t>& ids) const {
     std::vector<int> own;
-    const auto status = processor_.Encode(text, &own);
+    const auto& processor = is_first || spaces_every_ || !strips_space_ ? processor_ : without_space_;
+    const auto status = processor.Encode(text, &own);
     require(status.ok(), "{}: {}", name_, status.ToString());
     ids.insert(ids.end(), own.begin(), own.end());
   }
 
-  sentencepiece::SentencePieceProcessor processor_;
+  sentencepiece::SentencePieceProcessor processor_, without_space_;
   std::string name_;
   std::filesystem::path file_;
   SentencePieceModel::Kind kind_;
-  bool byte_fallback_;
-  AddedTokens controls_;
-  bool strips_space_;
+  bool byte_fallback_, spaces_every_;
+  AddedTokens first_;
+  bool strips_space_ = false;
   std::vector<std::string> tokens_;
 };
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model, const std::string& name,
-                                                        const std::filesystem::path& file) {
-  return std::make_unique<SentencePieceTokenizer>(model, name, file);
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceVocabulary& vocabulary) {
+  return std::make_unique<SentencePieceTokenizer>(vocabulary);
 }
 
 }  // namespace headroom::models

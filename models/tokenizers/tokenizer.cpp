@@ -27,6 +27,7 @@ class ByteTokenizer : public Tokenizer {
   int64_t vocab_size() const override { return count; }
   const std::string& name() const override { return name_; }
   std::vector<std::filesystem::path> files() const override { return {}; }
+  std::string splitter() const override { return "bytes"; }
   std::string describe() const override { return "byte: one token per byte, 256 tokens"; }
 
  private:

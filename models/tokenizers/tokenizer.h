@@ -28,6 +28,8 @@ class Tokenizer {
   virtual const std::string& name() const = 0;
   /// Every file that was read, the vocabulary first: what a cache of ids hashes. Empty where there is none.
   virtual std::vector<std::filesystem::path> files() const = 0;
+  /// How it cuts a text: "llama-bpe", "SentencePiece BPE".
+  virtual std::string splitter() const = 0;
   /// One line: "gpt2: byte-level BPE, 50257 tokens, 1 special".
   virtual std::string describe() const = 0;
 

@@ -6,7 +6,9 @@
 #include "models/files/mapped_file.h"
 #include "models/files/other_kind.h"
 #include "models/tokenizers/character_rules.h"
+#include "models/tokenizers/folder_config.h"
 #include "models/tokenizers/loaders.h"
+#include "models/tokenizers/pre_tokenizers.h"
 
 namespace headroom::models {
 namespace {
@@ -187,16 +189,7 @@ void read_model(const Json& model, bool is_over_characters, BpeVocabulary& vocab
 
 void read_added_tokens(const Json& json, BpeVocabulary& vocabulary) {
   require(json.is_null() || json.is_array(), "added_tokens is {}, expected a list", json.type_name());
-  for (const Json& token : json) {
-    const std::string text = text_of(token, "content");
-    const Json& id = member(token, "id");
-    const bool is_id = id.is_number_unsigned() && id.get<uint64_t>() <= static_cast<uint64_t>(max_token_id);
-    require(!text.empty() && is_id, "added token {} has id {}", quoted_name(text), shown(id));
-    for (const char* key : {"lstrip", "rstrip", "single_word"})
-      require(!flag(token, key), "added token {}: {} is not supported", quoted_name(text), key);
-    const bool special = flag(token, "special");
-    vocabulary.added.push_back({text, id.get<int32_t>(), special, flag(token, "normalized", !special)});
-  }
+  for (const Json& token : json) vocabulary.added.push_back(read_added_token(token, member(token, "id")));
 }
 
 }  // namespace
@@ -216,6 +209,9 @@ BpeVocabulary read_tokenizer_json(const std::filesystem::path& path) {
     read_pre_tokenizer(member(json, "pre_tokenizer"), vocabulary);
     if (is_over_characters) read_decoder(member(json, "decoder"), *vocabulary.characters);
     read_added_tokens(member(json, "added_tokens"), vocabulary);
+    const PreTokenizer* known =
+        is_over_characters ? nullptr : pre_tokenizer_of(vocabulary.splitters, vocabulary.ignore_merges);
+    vocabulary.splitter = is_over_characters ? "SentencePiece BPE" : known ? known->names[0] : "tokenizer.json's own";
   } catch (const Error& error) {
     fail("{}: {}", path.string(), other_than_text_or(file.text(), error.what()));
   }

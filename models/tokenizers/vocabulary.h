@@ -6,6 +6,7 @@
 
 #include "models/gguf/metadata.h"
 #include "models/tokenizers/bpe_tokenizer.h"
+#include "models/tokenizers/pre_tokenizers.h"
 #include "models/tokenizers/sentencepiece_model.h"
 
 namespace headroom::models {
@@ -15,6 +16,8 @@ struct SentencePieceVocabulary {
   SentencePieceModel model;
   std::string name;
   std::filesystem::path file;
+  std::vector<AddedToken> added{};  ///< found in a text besides the model's control pieces
+  bool spaces_every = true;         ///< add_dummy_prefix holds for stretches after such a token, too
 };
 
 /// What a tokenizer is made of.
@@ -36,15 +39,7 @@ inline constexpr const char *gguf_byte_level = "gpt2", *gguf_sentencepiece = "ll
 /// Error naming the key that is missing or wrong, and a kind or pattern that we lack.
 Vocabulary gguf_vocabulary(const GgufMetadata& metadata, const std::string& name, const std::filesystem::path& file);
 
-/// How a text is cut before it is merged, by the names that llama.cpp's convert_hf_to_gguf.py gives it in
-/// tokenizer.ggml.pre; the first of several names is the one that is written.
-struct GgufPreTokenizer {
-  std::vector<const char*> names;
-  std::vector<std::string> patterns;
-  Normalization normalization = Normalization::none;  ///< before that, which the file cannot say
-};
-
-/// The row that cuts by these patterns; null where GGUF files have no name for them.
-const GgufPreTokenizer* gguf_pre_tokenizer(const std::vector<Splitter>& splitters);
+/// The row that tokenizer.ggml.pre names; llama.cpp's default without it. Throws Error for a name that we lack.
+const PreTokenizer& gguf_pre_tokenizer(const GgufMetadata& metadata);
 
 }  // namespace headroom::models

@@ -59,7 +59,7 @@ TokenList tokens_of(const BpeVocabulary& vocabulary) {
 }
 
 void add_byte_level(const BpeVocabulary& vocabulary, size_t rows, GgufPairs& pairs) {
-  const GgufPreTokenizer* pre = gguf_pre_tokenizer(vocabulary.splitters);
+  const PreTokenizer* pre = pre_tokenizer_of(vocabulary.splitters, vocabulary.ignore_merges);
   require(pre != nullptr, "{}: GGUF files have no name for the way in which its pre_tokenizer cuts a text",
           vocabulary.files.front().string());
   const bool is_form_known =
@@ -122,9 +122,7 @@ void add_characters(const BpeVocabulary& vocabulary, const nlohmann::json& confi
   add_scored(std::move(list), rows, has_prefix, pairs);
 }
 
-/// Tokens beyond the pieces of a .model file come from tokenizer_config.json.
-void add_pieces(const SentencePieceVocabulary& vocabulary, const nlohmann::json& config, size_t rows,
-                GgufPairs& pairs) {
+void add_pieces(const SentencePieceVocabulary& vocabulary, size_t rows, GgufPairs& pairs) {
   const SentencePieceModel& model = vocabulary.model;
   const auto want = [&](bool holds, const char* what) {
     require(holds, "{}: GGUF files of llama cannot say: {}", vocabulary.file.string(), what);
@@ -139,14 +137,9 @@ void add_pieces(const SentencePieceVocabulary& vocabulary, const nlohmann::json&
     list.set(list.texts.size(), is_user ? with_spaces({}, piece.text) : piece.text, static_cast<int64_t>(piece.kind));
     list.scores.push_back(piece.score);
   }
-  const nlohmann::json added = config.value("added_tokens_decoder", nlohmann::json::object());
-  for (size_t id = model.pieces.size(); id < rows && added.is_object(); ++id) {
-    const auto token = added.find(std::to_string(id));
-    if (token == added.end() || !token->is_object() || !token->contains("content")) continue;
-    const bool special = token->value("special", nlohmann::json()) == true;
-    if ((*token)["content"].is_string())
-      list.set(id, (*token)["content"].get<std::string>(), special ? control_type : user_type);
-  }
+  for (const AddedToken& token : vocabulary.added)
+    if (const auto id = static_cast<size_t>(token.id); id >= model.pieces.size() && id < rows)
+      list.set(id, token.text, token.special ? control_type : user_type);
   add_scored(std::move(list), rows, model.add_dummy_prefix, pairs);
   pairs.emplace_back("tokenizer.ggml.remove_extra_whitespaces", gguf_flag(model.remove_extra_whitespaces));
 }
@@ -183,7 +176,7 @@ void add_tokenizer(const ModelFiles& source, GgufPairs& pairs, std::vector<std::
   const auto rows = static_cast<size_t>(model.config.vocab);
   const Vocabulary vocabulary = source.vocabulary();
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
-  if (!bpe) add_pieces(std::get<SentencePieceVocabulary>(vocabulary), config, rows, pairs);
+  if (!bpe) add_pieces(std::get<SentencePieceVocabulary>(vocabulary), rows, pairs);
   else if (bpe->characters) add_characters(*bpe, config, rows, pairs, notes);
   else add_byte_level(*bpe, rows, pairs);
   const auto tokens =

@@ -9,6 +9,7 @@
 #include "models/files/json.h"
 #include "models/files/rename_new.h"
 #include "models/files/staging_folder.h"
+#include "models/gguf/gguf.h"
 #include "models/write/folder_files.h"
 
 namespace headroom::models {
@@ -51,8 +52,12 @@ void put_card(const fs::path& card, const fs::path& to, Replace replace) {
 }  // namespace
 
 uint64_t model_bytes(const fs::path& path) {
-  if (!fs::is_directory(path)) return fs::file_size(path);
   uint64_t bytes = 0;
+  if (!fs::is_directory(path)) {
+    for (const fs::path& part : gguf_parts(path))
+      if (part == path || fs::exists(part)) bytes += fs::file_size(part);
+    return bytes;
+  }
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     const std::string name = entry.path().filename().string();
     if (name != model_card_name && is_model_file(name) && entry.is_regular_file()) bytes += entry.file_size();

@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/gguf/gguf.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::tasks {
 
 std::string sha256_of_model(const std::filesystem::path& model) {
-  if (!std::filesystem::is_directory(model)) return sha256_of_file(model);
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(model))
-    if (entry.path().extension() == ".safetensors" || entry.path().filename() == "config.json")
-      files.push_back(entry.path());
+  if (!std::filesystem::is_directory(model)) {
+    files = models::gguf_parts(model);
+    std::erase_if(files, [](const auto& part) { return !std::filesystem::exists(part); });
+    if (files.size() == 1) return sha256_of_file(model);
+  } else
+    for (const auto& entry : std::filesystem::directory_iterator(model))
+      if (entry.path().extension() == ".safetensors" || entry.path().filename() == "config.json")
+        files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   Sha256 hash;
   for (const std::filesystem::path& file : files)

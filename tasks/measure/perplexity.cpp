@@ -31,7 +31,7 @@ std::vector<int64_t> input_of(const ScoredWindow& window, const std::vector<int3
                               const PerplexityOptions& options) {
   std::vector<int64_t> ids(tokens.begin() + window.begin, tokens.begin() + window.end);
   if (before_window(options) > 0) ids.insert(ids.begin(), *options.bos);
-  else if (options.bos) ids[0] = *options.bos;
+  else if (options.bos && options.protocol == PerplexityProtocol::llamacpp) ids[0] = *options.bos;
   return ids;
 }
 
@@ -133,13 +133,15 @@ class Tally {
 }  // namespace
 
 Perplexity measure_perplexity(const models::Transformer& model, const models::Tokenizer& tokenizer,
-                              const std::vector<int32_t>& tokens, const PerplexityOptions& options,
+                              const std::vector<int32_t>& text, const PerplexityOptions& options,
                               const models::Transformer* base,
                               const std::function<void(const PerplexityProgress&)>& progress) {
   const int64_t vocab = model.config().vocab;
   require(!base || base->config().vocab == vocab, "perplexity: the vocabularies have {} and {} tokens: no comparison",
           vocab, base ? base->config().vocab : 0);
   require(options.windows_at_once >= 1, "perplexity: {} windows at once", options.windows_at_once);
+  std::vector<int32_t> tokens = text;
+  if (options.bos && begins_whole(options.protocol)) tokens.insert(tokens.begin(), static_cast<int32_t>(*options.bos));
   for (const int32_t id : tokens)
     require(id >= 0 && id < vocab, "perplexity: token {} is not in the model's vocabulary of {}", id, vocab);
   const std::vector<ScoredWindow> windows = windows_of(options.protocol, static_cast<int64_t>(tokens.size()),

@@ -20,7 +20,7 @@ struct PerplexityOptions {
   PerplexityProtocol protocol = PerplexityProtocol::disjoint;
   int64_t context = 512;
   int64_t stride = 512;                  ///< of hf_strided
-  std::optional<int64_t> bos{};          ///< before each window; llamacpp puts it in place of a chunk's first token
+  std::optional<int64_t> bos{};          ///< what begins a text: before each window, or as the protocol has it
   models::CacheTypes cache{};            ///< in which the model's keys and values are held; the base's are not
   int64_t windows_at_once = 8;           ///< through one layer before the next: more where weights are read from a file
   HiddenSource hidden{}, base_hidden{};  ///< where the hidden states are known; empty: hidden_states() runs the models

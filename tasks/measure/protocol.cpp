@@ -11,13 +11,12 @@ constexpr NameTable<PerplexityProtocol, 3> protocol_names{{{PerplexityProtocol::
                                                            {PerplexityProtocol::hf_strided, "hf-strided"},
                                                            {PerplexityProtocol::llamacpp, "llamacpp"}}};
 
-/// `skipped`: first tokens of a window that nothing predicts.
-std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64_t stride, int64_t skipped) {
+std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64_t stride) {
   std::vector<ScoredWindow> windows;
-  int64_t scored = skipped;
+  int64_t scored = 1;  // nothing predicts a window's first token
   for (int64_t begin = 0; scored < tokens; begin += stride) {
     const int64_t end = std::min(begin + context, tokens);
-    windows.push_back({begin, end, std::max(scored, begin + skipped)});
+    windows.push_back({begin, end, std::max(scored, begin + 1)});
     scored = end;
   }
   return windows;
@@ -31,10 +30,6 @@ PerplexityProtocol protocol_named(std::string_view name) {
   return named_in(protocol_names, name, "perplexity", "protocol");
 }
 
-int64_t places_before(PerplexityProtocol protocol, bool has_begin) {
-  return has_begin && protocol != PerplexityProtocol::llamacpp ? 1 : 0;
-}
-
 std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride,
                                      bool has_begin) {
   require(context >= 2, "perplexity: a context of {} has no token to score; expected 2 or more", context);
@@ -43,7 +38,7 @@ std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens
     require(stride >= 1 && stride <= context, "perplexity: a stride of {} is not between 1 and the context, {}", stride,
             context);
     require(tokens >= 2, "perplexity: a text of {} tokens has none to score", tokens);
-    return strided_windows(tokens, own, std::min(stride, own), 1 - before);
+    return strided_windows(tokens, context, stride);
   }
   require(tokens >= own, "perplexity: the text has {} tokens, one chunk takes {}: use a smaller context", tokens, own);
   const int64_t skipped = protocol == PerplexityProtocol::llamacpp ? context / 2 + 1 : 1 - before;

@@ -423,7 +423,7 @@ TEST_CASE("the decay of a trained model's heads is their attention by lag") {
   const auto model = files->load();
   std::vector<int32_t> tokens;
   for (int32_t i = 0; i < 64; ++i) tokens.push_back(i * 5 % 37);
-  const Decay decay = decay_of_model(*files, *model, tokens, 4);  // one window of 64
+  const Decay decay = decay_of_model(*files, *model, tokens, "", 4);  // one window of 64
   REQUIRE(decay.norms.size() == 4);
   CHECK(*std::max_element(decay.norms.begin(), decay.norms.end()) == 1);
   CHECK(decay.is_estimated);
@@ -433,7 +433,7 @@ TEST_CASE("the decay of a trained model's heads is their attention by lag") {
   for (size_t lag = 1; lag <= 4; ++lag)
     CHECK(decay.norms[lag - 1] / decay.norms[0] ==
           Approx(heads.at("attention_at_lag_" + std::to_string(lag)) / heads.at("attention_at_lag_1")));
-  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: 3 tokens, expected 64"));
+  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, "", 4), contains("--text: 3 tokens, expected 64"));
 }
 
 TEST_CASE("the study of unequal ranks trains the heads that the plan gives, and equal ones of as many parameters") {

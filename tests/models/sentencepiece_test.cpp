@@ -32,7 +32,7 @@ SentencePieceModel small_model(SentencePieceModel::Kind kind, bool bytes) {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_of(const SentencePieceModel& model) {
-  return make_sentencepiece_tokenizer(model, "small", "small.model");
+  return make_sentencepiece_tokenizer({model, "small", "small.model"});
 }
 
 std::string refusal(const SentencePieceModel& model) {

@@ -25,6 +25,7 @@ void compress(CompressArguments& arguments) {
   if (!arguments.json)
     print_text("{}\n{} as {}: will load in {}\n", wrapped(text_of(savings_of(arguments, job)), 80), arguments.out,
                arguments.format, models::loaded_by(job.format, arguments.out));
+  if (!arguments.json && !job.cut.splitter.empty()) print_text("text     {}\n", job.cut.words());
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   const Compression done = [&] {
     ProgressLine line;  // gone before anything is printed

@@ -104,14 +104,15 @@ void eval_classes(const EvalArguments& arguments) {
           "{}: is no classifier (an architecture that ends in ForSequenceClassification); --text and --choices measure "
           "language models",
           arguments.model.path);
-  const std::optional<int64_t> bos = description.text_begin();
+  const auto tokenizer = files->tokenizer();
+  const tasks::TextCut cut = tasks::text_cut(description, *tokenizer);
+  const std::optional<int64_t> bos = cut.begin;
   const tasks::SentenceTable table{.text = arguments.text_column,
                                    .label = arguments.label,
                                    .classes = description.config.output_dim,
                                    .bos = bos ? std::optional(static_cast<int32_t>(*bos)) : std::nullopt,
                                    .longest = description.context};
-  std::vector<tasks::LabelledSentence> items =
-      tasks::read_sentences(arguments.classify, table, *files->tokenizer()).items;
+  std::vector<tasks::LabelledSentence> items = tasks::read_sentences(arguments.classify, table, *tokenizer).items;
   if (arguments.max_items > 0 && std::ssize(items) > arguments.max_items)
     items.resize(static_cast<size_t>(arguments.max_items));
   const auto model = arguments.model.load(*files);
@@ -124,10 +125,11 @@ void eval_classes(const EvalArguments& arguments) {
     });
   }
   if (!arguments.json)
-    return fmt::print("accuracy {:.4f}, cross-entropy {:.4f} ({} sentences)\n", p.accuracy, p.cross_entropy,
-                      items.size());
-  print_json(with_warnings({{"accuracy", p.accuracy}, {"cross_entropy", p.cross_entropy}, {"items", items.size()}},
-                           description));
+    return print_text("accuracy {:.4f}, cross-entropy {:.4f} ({} sentences, {})\n", p.accuracy, p.cross_entropy,
+                      items.size(), cut.words());
+  nlohmann::ordered_json json{{"accuracy", p.accuracy}, {"cross_entropy", p.cross_entropy}, {"items", items.size()}};
+  add_text_cut(cut, json);
+  print_json(with_warnings(std::move(json), description));
 }
 
 /// The first --max-tokens of a text's tokens (0: all).
@@ -145,8 +147,7 @@ int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescr
   return std::max(usual, hidden_bytes / (4 * arguments.context * description.config.width));
 }
 
-/// `begin`: the text of the token before each window; "" where the model was trained without one.
-nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin,
+nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, const tasks::TextCut& cut,
                                int64_t cache_bytes, double seconds) {
   nlohmann::ordered_json out{{"tokens_scored", p.tokens_scored},
                              {"nll", p.nll},
@@ -160,7 +161,7 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
                              {"context", arguments.context},
                              {"cache", {{"dtype", arguments.model.cache_dtype}, {"bytes_per_token", cache_bytes}}}};
   if (arguments.protocol == "hf-strided") out["stride"] = arguments.stride;
-  if (!begin.empty()) out["begins_with"] = begin;
+  add_text_cut(cut, out);
   if (p.against) {
     out["against"] = arguments.against;
     add_divergence(p, out);
@@ -169,12 +170,20 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
   return out;
 }
 
-void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin, int64_t cache_bytes,
+/// How the text became tokens, with what stands behind the beginning token.
+std::string cut_line(const tasks::TextCut& cut, const std::string& protocol) {
+  const char* where = protocol == "disjoint"     ? ", each window"
+                      : protocol == "hf-strided" ? ", the whole"
+                                                 : ", the whole and, in place of its first token, each window";
+  return cut.words() + (cut.begin ? where : "");
+}
+
+void print(const tasks::Perplexity& p, const EvalArguments& arguments, const tasks::TextCut& cut, int64_t cache_bytes,
            double seconds) {
-  print_text("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, counted(p.windows, "window"),
-             arguments.context, arguments.protocol,
+  print_text("{} tokens scored, {} of {} tokens ({}){}\ntext           {}\n", p.tokens_scored,
+             counted(p.windows, "window"), arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "",
-             begin.empty() ? "" : fmt::format(", each behind {}", begin));
+             cut_line(cut, arguments.protocol));
   // One window says nothing of how windows differ.
   const bool is_one = p.windows < 2;
   print_text("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
@@ -204,8 +213,12 @@ void eval_choices(const EvalArguments& arguments) {
                 static_cast<double>(done) / static_cast<double>(items.size()));
     });
   }
-  if (arguments.json) print_json(with_warnings(json_of(scores), description));
-  else print(scores);
+  const tasks::TextCut cut = tasks::text_cut(description, *tokenizer);
+  nlohmann::ordered_json json = json_of(scores);
+  add_text_cut(cut, json);
+  if (arguments.json) return print_json(with_warnings(std::move(json), description));
+  print_text("text                {}\n", cut.words());
+  print(scores);
 }
 
 /// Most models compute beyond the length that they were trained for without complaint.
@@ -258,10 +271,10 @@ void eval(EvalArguments& arguments, bool has_context) {
   require(std::isfinite(result.nll), "{}: the negative log-likelihood is {}: {}", arguments.model.path, result.nll,
           arguments.model.overflow(description.config));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string begin = options.bos ? tokenizer->token_bytes(*options.bos) : "";
+  const tasks::TextCut cut = tasks::text_cut(description, *tokenizer);
   const int64_t cache_bytes = models::cache_bytes(description.config, options.cache);
-  if (arguments.json) print_json(with_warnings(json_of(result, arguments, begin, cache_bytes, seconds), description));
-  else print(result, arguments, begin, cache_bytes, seconds);
+  if (arguments.json) print_json(with_warnings(json_of(result, arguments, cut, cache_bytes, seconds), description));
+  else print(result, arguments, cut, cache_bytes, seconds);
 }
 
 }  // namespace

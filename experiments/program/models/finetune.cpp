@@ -17,6 +17,7 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/program/ranks/mpi_ranks.h"
 #include "experiments/program/ranks/nccl_ranks.h"
+#include "experiments/tools/compress/divergence.h"
 #include "experiments/version.h"
 #include "models/checkpoints/classifier.h"
 #include "models/checkpoints/compact_model.h"
@@ -25,6 +26,7 @@
 #include "models/files/output.h"
 #include "models/write/export.h"
 #include "tasks/measure/model_hash.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -60,23 +62,24 @@ double tokens_per_second(const std::vector<tasks::FinetuneStep>& steps) {
   return seconds > 0 ? tokens / seconds : 0;
 }
 
-void print_as_json(const FinetuneArguments& a, const FinetuneResult& r) {
+void print_as_json(const FinetuneArguments& a, const tasks::TextCut& cut, const FinetuneResult& r) {
   std::vector<double> losses;
   for (const tasks::FinetuneStep& step : r.steps) losses.push_back(step.loss);
-  const nlohmann::ordered_json out{{"model", a.model},
-                                   {"out", a.out},
-                                   {"train", a.part},
-                                   {"trained", r.trained},
-                                   {"parameters", r.parameters},
-                                   {"steps", r.steps.size()},
-                                   {"resumed_at", r.resumed_at},
-                                   {"losses", losses},
-                                   {"before", r.before},
-                                   {"after", r.after},
-                                   {"tokens_per_second", tokens_per_second(r.steps)},
-                                   {"written", r.written.written},
-                                   {"file_bytes", r.written.bytes},
-                                   {"notes", r.written.notes}};
+  nlohmann::ordered_json out{{"model", a.model},
+                             {"out", a.out},
+                             {"train", a.part},
+                             {"trained", r.trained},
+                             {"parameters", r.parameters},
+                             {"steps", r.steps.size()},
+                             {"resumed_at", r.resumed_at},
+                             {"losses", losses},
+                             {"before", r.before},
+                             {"after", r.after},
+                             {"tokens_per_second", tokens_per_second(r.steps)},
+                             {"written", r.written.written},
+                             {"file_bytes", r.written.bytes},
+                             {"notes", r.written.notes}};
+  add_text_cut(cut, out);
   print_json(out);
 }
 
@@ -84,6 +87,7 @@ void print_as_json(const FinetuneArguments& a, const FinetuneResult& r) {
 struct FinetunePlan {
   std::unique_ptr<models::ModelFiles> base;
   std::unique_ptr<FinetuneData> data;
+  tasks::TextCut cut{};    ///< how its texts became tokens
   models::ModelEdit edit;  ///< the model before the first step: with a new readout where it becomes a classifier
   models::ExportFormat format = models::ExportFormat::compat;
   int64_t steps = 0;
@@ -103,7 +107,9 @@ FinetunePlan plan_of(const FinetuneArguments& a) {
   FinetunePlan plan{.base = models::ModelFiles::open(a.model), .data = {}, .edit = {}, .rng = engine::Rng(a.seed)};
   models::check_target(a.model, a.out, a.force);
   models::check_card(a.out, a.force);
-  plan.data = read_finetune_data(a.data, *plan.base, plan.base->tokenizer());
+  std::shared_ptr<const models::Tokenizer> tokenizer = plan.base->tokenizer();
+  plan.cut = tasks::text_cut(plan.base->description(), *tokenizer);
+  plan.data = read_finetune_data(a.data, *plan.base, std::move(tokenizer));
   plan.steps = steps_of(a, *plan.data);
   plan.edit.config = plan.base->description().config;
   const std::optional<int64_t> classes = plan.data->classes();
@@ -123,6 +129,7 @@ void print_start(const FinetuneArguments& a, const FinetunePlan& plan, const Fin
   if (a.json) return;
   print_text("trained  {} of {} parameters ({})\n", result.trained, result.parameters, a.part);
   print_text("written  will load in {}\n", models::loaded_by(plan.format, a.out));
+  print_text("texts    {}\n", plan.cut.words());
   if (result.resumed_at > 0) print_text("resumed  after step {} of {}\n", result.resumed_at, plan.steps);
   print_text("before   {}\n", plan.data->words(result.before));
   std::fflush(stdout);
@@ -265,7 +272,7 @@ void finetune(FinetuneArguments& a) {
   }
   result.written = write_out(a, plan, result);
   if (log) log->commit();
-  if (a.json) return print_as_json(a, result);
+  if (a.json) return print_as_json(a, plan.cut, result);
   for (const std::string& note : result.written.notes) print_text("note     {}\n", note);
   print_text("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
 }

@@ -20,6 +20,7 @@
 #include "models/generation/batch_generator.h"
 #include "models/generation/chat_template.h"
 #include "models/generation/generator.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -145,6 +146,8 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
   LoadedModel model(arguments.model);
   const std::vector<int32_t> prompt =
       model.files->description().with_begin(model.tokenizer->encode(prompt_of(arguments, has_prompt)));
+  if (const std::string note = tasks::begins_twice(model.files->description(), prompt); !note.empty())
+    write_note("headroom: " + note);
   arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
   if (arguments.parallel > 1) {
     check_memory(arguments, model.files->description(), prompt.size());

@@ -119,9 +119,11 @@ int64_t heads_width(const models::TransformerConfig& config) {
 void read_attention(PlanArguments& arguments) {
   require(!arguments.attention_text.empty(), "--from-attention: needs --text FILE");
   const auto files = models::ModelFiles::open(arguments.attention);
-  const std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.attention_text, *files->tokenizer());
+  const auto tokenizer = files->tokenizer();
+  const std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.attention_text, *tokenizer);
+  const std::string cut = "text " + tasks::text_cut(files->description(), *tokenizer).words();
   const auto model = files->load();
-  arguments.allocation.decay = decay_of_model(*files, *model, tokens, arguments.terms);
+  arguments.allocation.decay = decay_of_model(*files, *model, tokens, cut, arguments.terms);
   if (arguments.width) return;
   arguments.width = heads_width(model->config());
 }

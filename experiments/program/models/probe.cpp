@@ -159,15 +159,15 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
       results.least_head_dim = std::min(results.least_head_dim, group.qk_dim);
     }
   });
-  results.bos = description.text_begin();
+  results.cut = tasks::text_cut(description, *tokenizer);
   results.rotary = models::scheme_of(description.config).turns();
   choose_method(description.config, results);
   const auto model = arguments.model.load(*files);
   const auto start = std::chrono::steady_clock::now();
   {
     ProgressLine line;
-    results.probe =
-        tasks::probe_model(*model, tokens, std::move(spans), results.bos, [&](const tasks::ModelProbeProgress& at) {
+    results.probe = tasks::probe_model(
+        *model, tokens, std::move(spans), results.cut.begin, [&](const tasks::ModelProbeProgress& at) {
           const double share = (static_cast<double>(at.layers_done) + at.share) / static_cast<double>(at.layers);
           line.show(fmt::format("layer {} of {}  {:.0f} %", at.layers_done + 1, at.layers, 100 * share), share);
         });

@@ -18,6 +18,7 @@
 #include "models/model_cache.h"
 #include "models/tokenizers/load.h"
 #include "tasks/measure/language_model.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -56,8 +57,9 @@ struct LogitsArguments {
 std::vector<int64_t> tokens_of(const LogitsArguments& arguments, const models::ModelDescription& model,
                                const models::Tokenizer* tokenizer) {
   if (tokenizer != nullptr) {
-    const std::vector<int32_t> ids = model.with_begin(tokenizer->encode(arguments.prompt));
+    const std::vector<int32_t> ids = model.whole_text(tokenizer->encode(arguments.prompt));
     require(!ids.empty(), "--prompt: the text has no token");
+    if (const std::string note = tasks::begins_twice(model, ids); !note.empty()) write_note("headroom: " + note);
     return {ids.begin(), ids.end()};
   }
   const auto ids = numbers_of<int64_t>(arguments.tokens, "--tokens", "a token id, as in 1,2,3");
@@ -134,7 +136,10 @@ void logits(LogitsArguments& arguments) {
   for (size_t t = 0; t < ids.size(); ++t)
     predictions.push_back(
         prediction_of(ids[t], y.data<float>() + static_cast<int64_t>(t) * vocab, vocab, arguments.top));
-  if (!arguments.json) return print_table(predictions, tokenizer.get());
+  if (!arguments.json) {
+    if (tokenizer) print_text("text {}\n", tasks::text_cut(files->description(), *tokenizer).words());
+    return print_table(predictions, tokenizer.get());
+  }
   for (size_t t = 0; t < predictions.size(); ++t) fmt::print("{}{}", t == 0 ? "[" : ",\n ", json_of(predictions[t]));
   fmt::print("]\n");
 }

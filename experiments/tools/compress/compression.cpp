@@ -192,6 +192,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                              {"evaluation", json_of(job.evaluation)},
                              {"context", arguments.context},
                              {"possible_savings", json_of(savings_of(arguments, job))}};
+  if (!job.cut.splitter.empty()) add_text_cut(job.cut, out);
   if (job.removed) {
     out["remove"] = arguments.remove;
     out["removed"] = nlohmann::ordered_json::array();

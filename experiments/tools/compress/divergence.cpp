@@ -38,4 +38,10 @@ void add_divergence(const tasks::Perplexity& measured, nlohmann::ordered_json& o
   out["top1_agreement"] = measured.against->top1_agreement;
 }
 
+void add_text_cut(const tasks::TextCut& cut, nlohmann::ordered_json& out) {
+  out["splitter"] = cut.splitter;
+  out["begins_with"] = cut.begin ? nlohmann::ordered_json(cut.begin_text) : nullptr;
+  out["begin_token"] = cut.begin ? nlohmann::ordered_json(*cut.begin) : nullptr;
+}
+
 }  // namespace headroom::experiments

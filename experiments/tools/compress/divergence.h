@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tasks/measure/perplexity.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 
@@ -18,5 +19,8 @@ PerplexityRatio perplexity_ratio(const tasks::Perplexity& measured);
 std::string divergence_text(const tasks::Perplexity& measured, const std::string& base);
 /// Adds the same numbers to a JSON object.
 void add_divergence(const tasks::Perplexity& measured, nlohmann::ordered_json& out);
+
+/// Adds to a JSON object how its texts became tokens: "splitter", "begins_with", "begin_token".
+void add_text_cut(const tasks::TextCut& cut, nlohmann::ordered_json& out);
 
 }  // namespace headroom::experiments

@@ -134,7 +134,9 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
   require(a.eval_tokens.empty() || !a.eval.empty(), "--eval-tokens: needs --eval FILE");
   require((a.refine_text.empty() && a.refine_tokens.empty()) || !a.refine.empty(),
           "--refine-text and --refine-tokens: need --refine");
+  if (!is_calibrated && a.refine.empty() && a.eval.empty()) return;
   const auto tokenizer = job.base->tokenizer();
+  job.cut = tasks::text_cut(job.base->description(), *tokenizer);
   if (is_calibrated) job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
   if (!a.refine.empty()) {
     job.refinement = a.refine_text.empty()

@@ -13,6 +13,7 @@
 #include "tasks/compression/head_removal.h"
 #include "tasks/compression/plan.h"
 #include "tasks/compression/refine.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 
@@ -80,6 +81,7 @@ struct CompressJob {
   std::optional<std::filesystem::path> gnuplot{};  ///< with --curve
   models::ExportFormat format{};
   std::optional<TextRange> calibration{}, evaluation{}, refinement{};
+  tasks::TextCut cut{};  ///< how these became tokens
 };
 
 /// Settles arguments that were left out (the context). Throws Error for what no model can be made by, for a format that

@@ -151,7 +151,7 @@ Decay decay_of_study(const StudyRun& run, int64_t terms, const tasks::DataRoots&
 }
 
 Decay decay_of_model(const models::ModelFiles& files, const models::Transformer& model,
-                     const std::vector<int32_t>& tokens, int64_t terms) {
+                     const std::vector<int32_t>& tokens, const std::string& cut, int64_t terms) {
   const models::TransformerConfig& config = model.config();
   const int64_t longest = config.window > 0 ? std::min(config.window, config.max_length) : config.max_length;
   const int64_t length = std::min(longest, std::max<int64_t>(64, 2 * terms)), last = std::min(terms, length / 2);
@@ -161,8 +161,8 @@ Decay decay_of_model(const models::ModelFiles& files, const models::Transformer&
   for (int64_t i = 0; i < windows.dim(0); ++i)
     add_attention(model, {.input = windows.slice(0, i, i + 1), .target = {}}, 1, 1, heads);
   Decay decay = attention_decay(std::move(heads), "--from-attention: " + files.path().string());
-  decay.source = fmt::format("{}: attention by lag over {} layers, {} windows of {} tokens", files.path().string(),
-                             config.layers, windows.dim(0), length);
+  decay.source = fmt::format("{}: attention by lag over {} layers, {} windows of {} tokens; {}", files.path().string(),
+                             config.layers, windows.dim(0), length, cut);
   check_norms(decay.norms);
   return decay;
 }

@@ -41,9 +41,9 @@ Decay decay_of_study(const StudyRun& run, int64_t terms, const tasks::DataRoots&
 
 /// From a trained model: how many heads' worth of attention all its layers give to each lag from 1 to `terms` (at most
 /// half its context), a mean over the queries of up to 16 windows of max(64, 2·terms) of the tokens, in units of the
-/// largest. Throws Error naming --text where the tokens fill no window.
+/// largest. `cut` says how they became tokens. Throws Error naming --text where the tokens fill no window.
 Decay decay_of_model(const models::ModelFiles& files, const models::Transformer& model,
-                     const std::vector<int32_t>& tokens, int64_t terms);
+                     const std::vector<int32_t>& tokens, const std::string& cut, int64_t terms);
 
 /// Throws Error naming --decay unless every norm is finite and >= 0, and one is above 0.
 void check_norms(const std::vector<double>& norms);

@@ -8,6 +8,7 @@
 
 #include "experiments/tools/compress/possible_savings.h"
 #include "tasks/measure/model_probe.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 
@@ -16,7 +17,7 @@ struct ProbeResults {
   std::string model, name, family;                               ///< its path, its own name, its family
   std::string text;                                              ///< path
   int64_t tokens = 0;                                            ///< of the text
-  std::optional<int64_t> bos;                                    ///< the token before each piece
+  tasks::TextCut cut;                                            ///< how the text became tokens
   int64_t kv_heads = 0, head_dim = 0;                            ///< of the first layer; of the widest head
   int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
   bool rotary = false;                                           ///< queries and keys are turned by their positions

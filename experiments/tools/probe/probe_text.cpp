@@ -77,10 +77,10 @@ std::string probe_source(const ProbeResults& r) {
     lengths.push_back(spans.length);
     counts.insert(std::ssize(spans.starts));
   }
-  return fmt::format("{}, {} tokens; {}{} of each of {} tokens{}", std::filesystem::path(r.text).filename().string(),
-                     r.tokens, counts.size() > 1 ? fmt::format("{} to ", *counts.begin()) : "",
-                     counted(*counts.rbegin(), "piece"), fmt::join(lengths, ", "),
-                     r.bos ? ", the first the beginning-of-text token" : "");
+  return fmt::format(
+      "{}, {} tokens; {}{} of each of {} tokens{}; text {}", std::filesystem::path(r.text).filename().string(),
+      r.tokens, counts.size() > 1 ? fmt::format("{} to ", *counts.begin()) : "", counted(*counts.rbegin(), "piece"),
+      fmt::join(lengths, ", "), r.cut.begin ? ", the first the beginning-of-text token" : "", r.cut.words());
 }
 
 std::string probe_columns(const ProbeResults& r) {

@@ -68,6 +68,8 @@ std::string with(std::string bytes, const std::string& from, const std::string& 
   return bytes.replace(at, from.size(), to);
 }
 
+GgufValue u16(int64_t value) { return number(GgufValueType::u16, value); }
+
 template <class T>
 std::string raw(T value) {
   std::string bytes(sizeof value, '\0');
@@ -103,6 +105,37 @@ TEST_CASE("what is written to a GGUF file is read back", "[gguf]") {
   CHECK(blocks.blocks().to_vector<int>() == std::get<QuantizedMatrix>(tensors()[4].second).blocks().to_vector<int>());
   CHECK(file.type("blocks") == "Q4_1");
   CHECK_THROWS_WITH(file.read("absent"), contains("m.gguf: has no tensor 'absent'"));
+}
+
+TEST_CASE("a model in parts is read from any of them, and a missing part is named", "[gguf]") {
+  const testing::TemporaryFolder folder;
+  const auto part = [&](int64_t number) { return folder / fmt::format("m-0000{}-of-00003.gguf", number); };
+  const auto write = [&](int64_t number, const GgufPairs& own, const StoredTensors& held) {
+    GgufPairs keys = own;
+    keys.emplace_back("split.no", u16(number - 1));
+    keys.emplace_back("split.count", u16(3));
+    write_gguf(part(number), keys, held);
+  };
+  const StoredTensors all = tensors();
+  write(1, pairs(), {all[0], all[1]});
+  write(2, {}, {all[2]});
+  write(3, {}, {all[3], all[4]});
+  for (int64_t number = 1; number <= 3; ++number) {
+    const GgufFile file(part(number));
+    CHECK(file.names() == std::vector<std::string>{"vector", "turned", "half", "brain", "blocks"});
+    CHECK(file.metadata().text("general.architecture") == "llama");
+    CHECK(std::get<Tensor>(file.read("turned")).to_vector<double>() == std::vector<double>{1, 4, 2, 5, 3, 6});
+    CHECK(std::get<Tensor>(file.read("brain")).to_vector<double>() == std::vector<double>{1, 2, 3, 4, 5, 6});
+    CHECK(file.place("brain") == part(3).string());
+  }
+  write(2, {}, {all[0]});
+  CHECK_THROWS_WITH(GgufFile(part(1)), contains("tensor 'vector' is in two parts"));
+  std::filesystem::copy_file(part(3), part(2), std::filesystem::copy_options::overwrite_existing);
+  CHECK_THROWS_WITH(GgufFile(part(1)), contains("m-00002-of-00003.gguf: is part 3 of 3 by its metadata, not 2 of 3"));
+  std::filesystem::remove(part(2));
+  CHECK_THROWS_WITH(GgufFile(part(3)), contains("m-00002-of-00003.gguf is missing"));
+  std::filesystem::rename(part(3), folder / "last.gguf");
+  CHECK_THROWS_WITH(GgufFile(folder / "last.gguf"), contains("is one of 3 parts, and is not called so"));
 }
 
 TEST_CASE("a GGUF file that is cut at any byte is refused by name", "[gguf]") {

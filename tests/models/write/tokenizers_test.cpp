@@ -82,14 +82,17 @@ TEST_CASE("byte-level vocabularies go to a GGUF file and back", "[convert]") {
   for (const char* name : {"GPT-2", "SmolLM2", "Llama 3", "Qwen 2"}) {
     INFO(name);
     const TemporaryFolder folder;
-    const Json json = tokenizer_json(all, name);
+    Json json = tokenizer_json(all, name);
+    const auto begin = json["added_tokens"][0]["content"].get<std::string>();
+    const auto begin_id = json["added_tokens"][0]["id"].get<int64_t>();
+    json["post_processor"] = {{"type", "TemplateProcessing"},
+                              {"single", {{{"SpecialToken", {{"id", begin}}}}, {{"Sequence", {{"id", "A"}}}}}},
+                              {"special_tokens", {{begin, {{"ids", {begin_id}}}}}}};
     const auto tokens = static_cast<int64_t>(json["model"]["vocab"].size()) + 2;
     write_small_llama(folder / "from", tokens + 5);  // some rows are padding
     testing::write_bytes(folder / "from/tokenizer.json", json.dump());
     testing::write_bytes(folder / "from/tokenizer_config.json",
-                         R"({"add_bos_token": true, "eos_token": {"content": ")" +
-                             json["added_tokens"][0]["content"].get<std::string>() +
-                             R"("}, "chat_template": "{{ messages }}"})");
+                         R"({"eos_token": {"content": ")" + begin + R"("}, "chat_template": "{{ messages }}"})");
     const Conversion there = convert_model(folder / "from", folder / "m.gguf");
     convert_model(folder / "m.gguf", folder / "back");
     const auto first = ModelFiles::open(folder / "from")->tokenizer(), gguf = load_tokenizer(folder / "m.gguf"),
@@ -103,7 +106,7 @@ TEST_CASE("byte-level vocabularies go to a GGUF file and back", "[convert]") {
     CHECK(gguf->vocab_size() == tokens + 5);
     CHECK(last->vocab_size() == tokens);
     const ModelDescription model = ModelFiles::open(folder / "back")->description();
-    CHECK(model.bos == 1);
+    CHECK(model.bos == begin_id);  // the template's, not config.json's
     CHECK(model.eos == std::vector<int64_t>{2, 1});
     CHECK(model.add_bos);
     CHECK(model.chat_template == "{{ messages }}");

@@ -28,6 +28,7 @@ class Letters : public models::Tokenizer {
   int64_t vocab_size() const override { return 30; }
   const std::string& name() const override { return name_; }
   std::vector<std::filesystem::path> files() const override { return {}; }
+  std::string splitter() const override { return name_; }
   std::string describe() const override { return name_; }
 
  private:

@@ -52,8 +52,7 @@ TEST_CASE("the windows of each protocol", "[perplexity]") {
   CHECK(windows_of(PerplexityProtocol::llamacpp, 512, 512, 0)[0].targets() == 255);
   // Behind a token that begins a text, which takes a place of the context's.
   CHECK(windows_of(PerplexityProtocol::disjoint, 11, 4, 0, true) == Windows{{0, 3, 0}, {3, 6, 3}, {6, 9, 6}});
-  CHECK(windows_of(PerplexityProtocol::hf_strided, 8, 4, 4, true) == Windows{{0, 3, 0}, {3, 6, 3}, {6, 8, 6}});
-  CHECK(windows_of(PerplexityProtocol::hf_strided, 6, 4, 2, true) == Windows{{0, 3, 0}, {2, 5, 3}, {4, 6, 5}});
+  CHECK(windows_of(PerplexityProtocol::hf_strided, 8, 4, 4, true) == Windows{{0, 4, 1}, {4, 8, 5}});
   CHECK(windows_of(PerplexityProtocol::llamacpp, 17, 8, 0, true) == Windows{{0, 8, 5}, {8, 16, 13}});
   CHECK_THROWS_WITH(windows_of(PerplexityProtocol::disjoint, 3, 4, 0),
                     contains("the text has 3 tokens, one chunk takes 4"));
@@ -96,13 +95,24 @@ TEST_CASE("perplexity is the mean over the scored tokens, whatever goes together
 
   options = {.protocol = PerplexityProtocol::llamacpp, .context = 16, .bos = 1};
   std::vector<double> second;
+  std::vector<int32_t> whole = tokens;
+  whole.insert(whole.begin(), 1);  // what begins the text is cut with it
   for (int64_t chunk = 0; chunk < 3; ++chunk) {
-    std::vector<int64_t> ids(tokens.begin() + 16 * chunk, tokens.begin() + 16 * (chunk + 1));
+    std::vector<int64_t> ids(whole.begin() + 16 * chunk, whole.begin() + 16 * (chunk + 1));
     ids[0] = 1;
     const std::vector<double> own = losses(*model, ids);
     second.insert(second.end(), own.begin() + 8, own.end());
   }
   CHECK(measure_perplexity(*model, *bytes, tokens, options).nll == Approx(mean_of(second)).epsilon(1e-6));
+  options = {.protocol = PerplexityProtocol::hf_strided, .context = 16, .stride = 8, .bos = 1};
+  std::vector<double> strided;
+  for (int64_t begin = 0, scored = 1; scored < 51; begin += 8) {
+    const int64_t end = std::min<int64_t>(begin + 16, 51);
+    const std::vector<double> own = losses(*model, {whole.begin() + begin, whole.begin() + end});
+    strided.insert(strided.end(), own.begin() + (scored - begin - 1), own.end());
+    scored = end;
+  }
+  CHECK(measure_perplexity(*model, *bytes, tokens, options).nll == Approx(mean_of(strided)).epsilon(1e-6));
   options = {.context = 16, .bos = 1};
   std::vector<double> behind;
   for (int64_t chunk = 0; chunk < 3; ++chunk) {

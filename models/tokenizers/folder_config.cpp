@@ -1,0 +1,114 @@
+#include "models/tokenizers/folder_config.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/tokenizers/bpe_tokenizer.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// A text, or an object that holds it.
+std::optional<std::string> text_in(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && value.contains("content")) return text_in(value["content"]);
+  return std::nullopt;
+}
+
+/// The class that transformers 5 takes: what the tokenizer's file names, else config.json, but for qwen2, whose own it
+/// always takes; without a name the model's.
+std::string class_of(const Json& tokenizer, const Json& config) {
+  const auto text = [](const Json& json, const char* key) { return text_in(json.value(key, Json())).value_or(""); };
+  // Our own compact folders say the family.
+  const std::string model = text(config, config.contains("family") ? "family" : "model_type");
+  std::string name = text(tokenizer, "tokenizer_class");
+  if (name.empty()) name = text(config, "tokenizer_class");
+  if (model == "qwen2" || (name.empty() && model == "qwen3")) return "Qwen2Tokenizer";
+  if (name.empty() && model == "gpt2") return "GPT2Tokenizer";
+  if (name.empty() && model.starts_with("gemma")) return "GemmaTokenizer";
+  return name.ends_with("Fast") ? name.substr(0, name.size() - 4) : name;
+}
+
+void add_named(const Json& json, std::vector<std::string>& special) {
+  for (const auto& [key, value] : json.items()) {
+    const bool is_list = value.is_array() && (key == "additional_special_tokens" || key == "extra_special_tokens");
+    if (!is_list && !key.ends_with("_token")) continue;
+    for (const Json& item : is_list ? value : Json::array({value}))
+      if (const auto text = text_in(item); text && !text->empty()) special.push_back(*text);
+  }
+}
+
+/// The keys of added_tokens_decoder are ids as texts.
+Json id_of_key(const std::string& key) {
+  int64_t id = -1;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+  return error == std::errc() && end == key.data() + key.size() ? Json(id) : Json(key);
+}
+
+void read_added(const fs::path& folder, FolderConfig& config) {
+  const auto is_special = [&](const std::string& text) {
+    return std::find(config.special.begin(), config.special.end(), text) != config.special.end();
+  };
+  const auto decoder = config.tokenizer.find("added_tokens_decoder");
+  const bool has_decoder = decoder != config.tokenizer.end() && decoder->is_object();
+  const fs::path path = folder / (has_decoder ? "tokenizer_config.json" : "added_tokens.json");
+  const Json tokens = has_decoder ? *decoder : read_optional_object(path);
+  for (const auto& [key, value] : tokens.items()) try {
+      config.added.push_back(has_decoder ? read_added_token(value, id_of_key(key))
+                                         : read_added_token({{"content", key}, {"special", is_special(key)}}, value));
+    } catch (const Error& error) {
+      fail("{}: {}", path.string(), error.what());
+    }
+}
+
+}  // namespace
+
+std::optional<std::string> FolderConfig::named(const char* key) const {
+  if (const auto found = tokenizer.find(key); found != tokenizer.end()) return text_in(*found);
+  const std::string name = key;
+  const bool is_begin = name == "bos_token";
+  if (kind == "Qwen2Tokenizer") return is_begin ? std::nullopt : std::optional<std::string>("<|endoftext|>");
+  if (kind == "GPT2Tokenizer") return "<|endoftext|>";
+  if (kind == "GemmaTokenizer") return is_begin ? "<bos>" : "<eos>";
+  return is_begin ? "<s>" : "</s>";
+}
+
+bool FolderConfig::flag(const char* key) const {
+  const auto found = tokenizer.find(key);
+  return found != tokenizer.end() && found->is_boolean() && found->get<bool>();
+}
+
+FolderConfig read_folder_config(const fs::path& folder) {
+  FolderConfig config;
+  config.tokenizer = read_optional_object(folder / "tokenizer_config.json");
+  config.kind = class_of(config.tokenizer, read_optional_object(folder / "config.json"));
+  if (!config.tokenizer.contains("added_tokens_decoder"))
+    for (const auto& [key, value] : read_optional_object(folder / "special_tokens_map.json").items())
+      config.tokenizer[key] = value;
+  add_named(config.tokenizer, config.special);
+  read_added(folder, config);
+  return config;
+}
+
+AddedToken read_added_token(const Json& token, const Json& id) {
+  const bool is_object = token.is_object();
+  const std::string text = is_object ? text_in(token.value("content", Json())).value_or("") : "";
+  const bool is_id = id.is_number_integer() && id >= 0 && id <= max_token_id;
+  require(!text.empty() && is_id, "added token {} has id {}", quoted_name(text), shown(id));
+  const auto flag = [&](const char* key, bool absent) {
+    const Json value = token.value(key, Json());
+    require(value.is_null() || value.is_boolean(), "{} is {}, expected true or false", key, shown(value));
+    return value.is_null() ? absent : value.get<bool>();
+  };
+  for (const char* key : {"lstrip", "rstrip", "single_word"})
+    require(!flag(key, false), "added token {}: {} is not supported", quoted_name(text), key);
+  const bool special = flag("special", false);
+  return {text, id.get<int32_t>(), special, flag("normalized", !special)};
+}
+
+}  // namespace headroom::models
