@@ -13,20 +13,20 @@
 namespace headroom::models {
 namespace {
 
-/// In words; null for a regular file.
-const char* other_than_regular(mode_t mode) {
-  if (S_ISREG(mode)) return nullptr;
-  if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode)) return "a named pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  return "a device";
-}
-
 [[noreturn]] void too_large(const std::filesystem::path& path, uint64_t bytes, const FileKind& kind) {
   fail("{}: has {} bytes; a {} may have {}", path.string(), bytes, kind.name, kind.most_bytes);
 }
 
 }  // namespace
+
+const char* other_than_regular(mode_t mode) {
+  if (S_ISREG(mode)) return nullptr;
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISLNK(mode)) return "a link";
+  if (S_ISFIFO(mode)) return "a named pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
 
 RegularFile::RegularFile(const std::filesystem::path& path, const FileKind& kind) : path_(path) {
   // A name with a zero byte would be cut there, and another file opened.
@@ -34,12 +34,13 @@ RegularFile::RegularFile(const std::filesystem::path& path, const FileKind& kind
   require(!path.empty(), "'': the name of a {} is empty", kind.name);
   struct stat status {};
   // What it is, before it is opened: some devices act on being opened.
-  const bool is_known = stat(path.c_str(), &status) == 0;
+  const int no_follow = kind.is_link_followed ? 0 : AT_SYMLINK_NOFOLLOW;
+  const bool is_known = fstatat(AT_FDCWD, path.c_str(), &status, no_follow) == 0;
   if (is_known)
     if (const char* what = other_than_regular(status.st_mode))
       fail("{}: is {}, not a {}", path.string(), what, kind.name);
   // O_NONBLOCK: another process may have put a named pipe there since, whose open would wait for a writer.
-  fd_ = is_known ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  fd_ = is_known ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (no_follow != 0 ? O_NOFOLLOW : 0)) : -1;
   require(fd_ >= 0, "{}: cannot read the {}: {}", path.string(), kind.name, std::strerror(errno));
   const char* what = fstat(fd_, &status) == 0 ? other_than_regular(status.st_mode) : "gone";
   size_ = static_cast<uint64_t>(status.st_size);

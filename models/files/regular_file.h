@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,9 +11,15 @@ namespace headroom::models {
 struct FileKind {
   const char* name;     ///< for messages: "study file"
   uint64_t most_bytes;  ///< one that is larger is refused before it is read
+  bool is_link_followed = true;
 };
 
 constexpr FileKind any_file{"file", UINT64_MAX};
+/// A file of a run's folder, out of which nothing leads.
+constexpr FileKind run_file{"file", UINT64_MAX, false};
+
+/// The type that st_mode has, in words ("a named pipe"); null for a regular file.
+const char* other_than_regular(mode_t mode);
 
 /// A file opened for reading: everything that users name is opened here. Anything but a regular file is refused at
 /// once, a named pipe without waiting for a writer.

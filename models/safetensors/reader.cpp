@@ -15,8 +15,8 @@ constexpr uint64_t length_bytes = 8;
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : path_(path), file_(std::make_shared<const MappedFile>(path)) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path, const FileKind& kind)
+    : path_(path), file_(std::make_shared<const MappedFile>(path, kind)) {
   try {
     require(file_->size() >= length_bytes, "{} bytes are too few for a safetensors file (truncated?)", file_->size());
     uint64_t header_bytes = 0;

@@ -18,7 +18,7 @@ namespace headroom::models {
 class SafetensorsFile {
  public:
   /// Throws Error naming the file and what is wrong with it (missing, truncated, mutated, a dtype we lack).
-  explicit SafetensorsFile(const std::filesystem::path& path);
+  explicit SafetensorsFile(const std::filesystem::path& path, const FileKind& kind = any_file);
 
   const std::filesystem::path& path() const { return path_; }
   /// Names in the order of the tensors' bytes.

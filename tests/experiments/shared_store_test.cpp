@@ -4,14 +4,17 @@
 
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <thread>
 
+#include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/run/examine.h"
 #include "experiments/studies/run/run_state.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/run/stored_runs.h"
-#include "tests/experiments/support.h"
+#include "models/files/temporary_name.h"
+#include "tests/experiments/shared_run.h"
 #include "tests/support/catch.h"
 
 using namespace headroom::experiments;
@@ -20,59 +23,6 @@ using namespace headroom::testing;
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string id_a(32, 'a'), id_b(32, 'b');
-
-TrialRecord ended(const std::string& id, double mse) {
-  TrialRecord trial;
-  trial.id = id;
-  trial.validation = {{"mse", mse}, {"none", NAN}};
-  trial.test = {{"mse", mse * 1.1}};
-  trial.test_parts = {{"mse", {mse, mse * 1.2}}};
-  trial.history = {{3, "train", "loss", mse}, {6, "train", "loss", mse / 3}};
-  trial.predictions = {{0.5, mse}, {-0.5, -mse}};
-  trial.steps = 7;
-  trial.parameters = 12;
-  trial.flops = 1e9;
-  trial.seconds = 0.25;
-  trial.config = R"({"seed":1,"train":{"timed":false}})";
-  trial.code = "0.1";
-  trial.data = {{"corpus.txt", "ab12"}};
-  trial.weights = "1234";
-  return trial;
-}
-
-TrialRecord failed(const std::string& id, const std::string& message) {
-  TrialRecord trial = ended(id, 1);
-  trial.validation.clear();
-  trial.test.clear();
-  trial.status = TrialStatus::failed;
-  trial.message = message;
-  return trial;
-}
-
-/// A run whose folder is shared, and its stores as several processes would open them.
-struct SharedRun {
-  TemporaryFolder temporary;
-  const fs::path folder = temporary.path() / "study" / "quick", store = folder / "store.sqlite";
-  SharedRun() { share_run(folder); }
-
-  /// The only shard, or that of so many trials' lines.
-  fs::path shard(size_t lines = 0) const {
-    for (const auto& entry : fs::directory_iterator(folder / "shards")) {
-      const std::string text = read_bytes(entry.path());
-      if (lines == 0 || std::count(text.begin(), text.end(), '\n') == std::ptrdiff_t(lines)) return entry.path();
-    }
-    throw std::runtime_error("there is no such shard");
-  }
-  /// Sets a file's time of change to so many seconds ago.
-  static void age(const fs::path& file, double seconds) {
-    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::milliseconds(int64_t(seconds * 1000)));
-  }
-};
-
-/// A process of another host: only its heartbeat tells whether it lives.
-Owner on_other_host(const std::string& name) { return {name, "node7 0000 pid:[1]", 4711, "1"}; }
 
 /// All that a store has of trials, but for the times.
 std::string contents(const fs::path& path) {
@@ -97,12 +47,12 @@ TEST_CASE("a shared folder gives back to the bit what several put, as one store 
     RunStore first(run.store), second(run.store), one(plain);
     first.put(ended("a", 0.1 + 0.2));
     second.put(failed("b", "failed at step 3: loss is not finite"));
-    CHECK(first.known().at("b").attempts == 1);
+    CHECK(first.known().at(id("b")).attempts == 1);
     second.put(ended("c", 1.0 / 3));
     for (const TrialRecord& trial :
          {ended("a", 0.1 + 0.2), failed("b", "failed at step 3: loss is not finite"), ended("c", 1.0 / 3)})
       one.put(trial);
-    CHECK(first.find("a")->is_checked);
+    CHECK(first.find(id("a"))->is_checked);
   }
   CHECK(contents(run.store) == contents(plain));
   CHECK_FALSE(fs::exists(run.store));
@@ -121,64 +71,70 @@ TEST_CASE("a line that a killed process left half is nobody's, and its trial is 
   SharedRun::age(run.shard(), 1000);
   RunStore next(run.store);
   CHECK(next.known().size() == 1);
-  CHECK(next.acquire("b", "b", this_process(), {}, wall_clock()) == LeaseResult::taken);
+  CHECK(next.acquire(id("b"), "b", this_process(), {}, wall_clock()) == LeaseResult::taken);
   next.put(ended("b", 2));
   CHECK(next.known().size() == 2);
 }
 
-TEST_CASE("a line whose bytes changed is an error that names it, once they cannot be on their way any more") {
-  const SharedRun run;
-  {
-    RunStore store(run.store);
-    store.put(ended("a", 1));
-    store.put(ended("b", 2));
+TEST_CASE("a line whose bytes changed is named and left out, whatever the clock says, and the others are read") {
+  for (const double seconds : {0.0, -1e8, 1e6}) {
+    const SharedRun run;
+    {
+      RunStore store(run.store);
+      store.put(ended("a", 1));
+      store.put(ended("b", 2));
+    }
+    std::string text = read_bytes(run.shard());
+    text[text.find("\"parameters\":12") + 13] = '3';
+    std::ofstream(run.shard()) << text;
+    SharedRun::age(run.shard(), seconds);
+    const fs::path shard = run.shard();
+    const std::vector<std::string> wanted{shard.string() + ":1: is not what was written (wrong checksum)"};
+    CHECK(faults_of(run.store) == wanted);
+    CHECK(RunStore(run.store).known().size() == 1);
+    CHECK(RunStore(run.store).known().count(id("b")) == 1);
+    CHECK(damage_of(run.store) == wanted);
+    const std::vector<std::string> done = repair_store(run.store);
+    REQUIRE(done.size() == 1);
+    CHECK(contains(done[0], shard.string() + " has its sound lines, 1; "));
+    CHECK(read_bytes(shard.string() + ".damaged-1") == text);
+    CHECK(read_bytes(shard) == text.substr(text.find('\n') + 1));
+    CHECK(faults_of(run.store).empty());
+    CHECK(RunStore(run.store).known().count(id("b")) == 1);
+    CHECK(repair_store(run.store).empty());
   }
-  std::string text = read_bytes(run.shard());
-  text[text.find("\"parameters\":12") + 13] = '3';
-  std::ofstream(run.shard()) << text;
-  CHECK(RunStore(run.store).known().empty());  // the second line is read when the first can be
-  SharedRun::age(run.shard(), 61);
-  const std::string error = error_of([&] { RunStore store(run.store); });
-  const fs::path shard = run.shard();
-  CHECK(contains(error, shard.string() + ":1: is not what was written (wrong checksum)"));
-  CHECK(examine_store(run.store).damage == std::vector<std::string>{error});
-  RunStore(run.folder.parent_path() / "whole" / "store.sqlite").put(ended("a", 1));
-  CHECK(repair_store(run.folder.parent_path() / "whole" / "store.sqlite").empty());
-  const std::vector<std::string> done = repair_store(run.store);
-  REQUIRE(done.size() == 1);
-  CHECK(contains(done[0], shard.string() + " has its sound lines, 1; "));
-  CHECK(read_bytes(shard.string() + ".damaged-1") == text);
-  CHECK(read_bytes(shard) == text.substr(text.find('\n') + 1));
-  CHECK(RunStore(run.store).known().count("b") == 1);
-  CHECK(repair_store(run.store).empty());
+  const SharedRun whole;
+  RunStore(whole.folder.parent_path() / "whole" / "store.sqlite").put(ended("a", 1));
+  CHECK(repair_store(whole.folder.parent_path() / "whole" / "store.sqlite").empty());
 }
 
 TEST_CASE("a claim keeps others away while the server's clock says that it is fresh") {
   const SharedRun run;
   RunStore mine(run.store), theirs(run.store);
   const Owner me = this_process(), other = on_other_host("other");
-  const fs::path claim = run.folder / "claims" / "a";
+  const fs::path claim = run.folder / "claims" / id("a");
   // This host's clock, `now`, may say what it likes.
   for (const double wrong : {-1e6, 0.0, 1e6}) {
     const double now = wall_clock() + wrong;
-    CHECK(theirs.acquire("a", "heads=1", other, {}, now) == LeaseResult::taken);
-    CHECK(mine.acquire("a", "heads=1", me, {}, now) == LeaseResult::held);
+    CHECK(theirs.acquire(id("a"), "heads=1", other, {}, now) == LeaseResult::taken);
+    CHECK(mine.acquire(id("a"), "heads=1", me, {}, now) == LeaseResult::held);
     SharedRun::age(claim, 59);
-    CHECK(mine.acquire("a", "heads=1", me, {}, now) == LeaseResult::held);
+    CHECK(mine.acquire(id("a"), "heads=1", me, {}, now) == LeaseResult::held);
     SharedRun::age(claim, 61);
-    CHECK(theirs.renew({{.trial = "a", .label = "", .owner = other, .step = 3, .steps = 9, .loss = 0.5}}, now).empty());
-    CHECK(mine.acquire("a", "heads=1", me, {}, now) == LeaseResult::held);
+    CHECK(theirs.renew({{.trial = id("a"), .label = "", .owner = other, .step = 3, .steps = 9, .loss = 0.5}}, now)
+              .empty());
+    CHECK(mine.acquire(id("a"), "heads=1", me, {}, now) == LeaseResult::held);
     SharedRun::age(claim, 61);
-    CHECK(mine.acquire("a", "heads=1", me, {}, now) == LeaseResult::taken);
+    CHECK(mine.acquire(id("a"), "heads=1", me, {}, now) == LeaseResult::taken);
     // Who lost it is told so, and changes nothing.
-    CHECK(theirs.renew({{.trial = "a", .label = "", .owner = other}}, now) == std::vector<std::string>{"a"});
+    CHECK(theirs.renew({{.trial = id("a"), .label = "", .owner = other}}, now) == std::vector<std::string>{id("a")});
     CHECK_FALSE(theirs.put(ended("a", 1), &other));
-    CHECK_FALSE(theirs.while_held("a", other, [] { FAIL("it is another's"); }));
-    theirs.release("a", other);
+    CHECK_FALSE(theirs.while_held(id("a"), other, [] { FAIL("it is another's"); }));
+    theirs.release(id("a"), other);
     REQUIRE(mine.leases().size() == 1);
     CHECK(mine.leases()[0].owner.name == me.name);
     CHECK(std::isnan(mine.leases()[0].loss));
-    mine.release("a", me);
+    mine.release(id("a"), me);
     CHECK(mine.leases().empty());
   }
 }
@@ -187,23 +143,23 @@ TEST_CASE("a claim from the future counts until it was seen unchanged for as lon
   const SharedRun run;
   RunStore mine(run.store);
   const Owner me = this_process(), other = on_other_host("other");
-  REQUIRE(RunStore(run.store).acquire("a", "", other, {}, wall_clock()) == LeaseResult::taken);
-  SharedRun::age(run.folder / "claims" / "a", -3600);
-  CHECK(mine.acquire("a", "", me, {}, wall_clock(), 1000) == LeaseResult::held);
-  CHECK(mine.acquire("a", "", me, {}, wall_clock(), 1059) == LeaseResult::held);
-  CHECK(mine.acquire("a", "", me, {}, wall_clock(), 1061) == LeaseResult::taken);
+  REQUIRE(RunStore(run.store).acquire(id("a"), "", other, {}, wall_clock()) == LeaseResult::taken);
+  SharedRun::age(run.folder / "claims" / id("a"), -3600);
+  CHECK(mine.acquire(id("a"), "", me, {}, wall_clock(), 1000) == LeaseResult::held);
+  CHECK(mine.acquire(id("a"), "", me, {}, wall_clock(), 1059) == LeaseResult::held);
+  CHECK(mine.acquire(id("a"), "", me, {}, wall_clock(), 1061) == LeaseResult::taken);
 }
 
 TEST_CASE("a claim without its owner's name is held until it is old; what a claim says is seen by others") {
   const SharedRun run;
   RunStore store(run.store);
   fs::create_directories(run.folder / "claims");
-  std::ofstream(run.folder / "claims" / id_a) << "{\"lab";
-  CHECK(store.acquire(id_a, "", this_process(), {}, wall_clock()) == LeaseResult::held);
-  SharedRun::age(run.folder / "claims" / id_a, 61);
-  CHECK(store.acquire(id_a, "heads=1", this_process(), {}, wall_clock()) == LeaseResult::taken);
-  store.set_plan({{"title", "T"}}, {{id_a, "", "heads=1", 1, {}, 1}, {id_b, "", "heads=2", 2, {{"lr", 0.1}}, 1}});
-  store.renew({{.trial = id_a, .label = "", .owner = this_process(), .step = 3}}, 0);
+  std::ofstream(run.folder / "claims" / id("a")) << "{\"lab";
+  CHECK(store.acquire(id("a"), "", this_process(), {}, wall_clock()) == LeaseResult::held);
+  SharedRun::age(run.folder / "claims" / id("a"), 61);
+  CHECK(store.acquire(id("a"), "heads=1", this_process(), {}, wall_clock()) == LeaseResult::taken);
+  store.set_plan({{"title", "T"}}, {{id("a"), "", "heads=1", 1, {}, 1}, {id("b"), "", "heads=2", 2, {{"lr", 0.1}}, 1}});
+  store.renew({{.trial = id("a"), .label = "", .owner = this_process(), .step = 3}}, 0);
   const RunState state = read_run_state(RunStore(run.store, RunStore::Access::read));
   CHECK(state.title == "T");
   CHECK(state.running == 1);
@@ -214,30 +170,30 @@ TEST_CASE("a claim without its owner's name is held until it is old; what a clai
 TEST_CASE("whoever was killed as it took an old claim away keeps others from it for as long as a lease") {
   const SharedRun run;
   RunStore store(run.store);
-  RunStore(run.store).acquire("a", "", on_other_host("old"), {}, wall_clock());
-  const fs::path claim = run.folder / "claims" / "a", door = run.folder / "claims" / ".a.heir";
+  RunStore(run.store).acquire(id("a"), "", on_other_host("old"), {}, wall_clock());
+  const fs::path claim = run.folder / "claims" / id("a"), door = run.folder / "claims" / ("." + id("a") + ".heir");
   std::ofstream(door) << "";
   SharedRun::age(claim, 100);
-  CHECK(store.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::held);
+  CHECK(store.acquire(id("a"), "", this_process(), {}, wall_clock()) == LeaseResult::held);
   CHECK(fs::exists(door));
   SharedRun::age(door, 61);
-  CHECK(store.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::held);
-  CHECK(store.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::taken);
+  CHECK(store.acquire(id("a"), "", this_process(), {}, wall_clock()) == LeaseResult::held);
+  CHECK(store.acquire(id("a"), "", this_process(), {}, wall_clock()) == LeaseResult::taken);
   CHECK_FALSE(fs::exists(door));
 }
 
 TEST_CASE("of many that want an old claim one gets it") {
   const SharedRun run;
   for (int round = 0; round < 20; ++round) {
-    RunStore(run.store).acquire("a", "", on_other_host("old"), {}, wall_clock());
-    SharedRun::age(run.folder / "claims" / "a", 100);
+    RunStore(run.store).acquire(id("a"), "", on_other_host("old"), {}, wall_clock());
+    SharedRun::age(run.folder / "claims" / id("a"), 100);
     std::atomic<int> taken{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 6; ++i)
       threads.emplace_back([&, i] {
-        const Claims claims(run.folder / "claims");
+        const LeaseFiles claims(run.folder / "claims");
         const auto counts = [](const Lease& there, double now) { return now - there.heartbeat < lease_seconds; };
-        taken += claims.take({.trial = "a", .label = "", .owner = on_other_host(std::to_string(i))}, counts);
+        taken += claims.take({.trial = id("a"), .label = "", .owner = on_other_host(std::to_string(i))}, counts);
       });
     for (std::thread& thread : threads) thread.join();
     CHECK(taken == 1);
@@ -245,38 +201,76 @@ TEST_CASE("of many that want an old claim one gets it") {
   }
 }
 
-TEST_CASE("a trial that two computed is no harm where they agree, and an error that names both where they do not") {
+TEST_CASE("a trial that two computed is no harm where they agree") {
   const SharedRun run;
   RunStore first(run.store), second(run.store);
   first.put(ended("a", 1));
   second.put(ended("a", 1));
-  CHECK(first.known().at("a").attempts == 2);
+  CHECK(first.known().at(id("a")).attempts == 2);
   TrialRecord newer = ended("n", 1);
   first.put(newer);
   newer.weights = "5678";
   newer.code = "0.2";  // which the checksum covers
   second.put(newer);
-  CHECK(first.find("n")->weights == second.find("n")->weights);
+  first.known();
+  CHECK(first.find(id("n"))->weights == second.find(id("n"))->weights);
   TrialRecord timed = ended("t", 1);
-  timed.config = R"({"train":{"timed":true}})";
+  timed.config = config_of("t", true);
+  timed.id = trial_id_of(timed.config);
   first.put(timed);
   timed.test["mse"] = 7;
   second.put(timed);  // how long it took is another number each time
   first.known();
-  CHECK(first.find("t")->test.at("mse") == second.find("t")->test.at("mse"));
+  CHECK(first.find(timed.id)->test.at("mse") == second.find(timed.id)->test.at("mse"));
+  CHECK(first.faults().empty());
+  CHECK(second.faults().empty());
+}
+
+TEST_CASE(
+    "of results that differ the one counts on which most lines agree; else the trial has failed, and both are named") {
+  const SharedRun run;
+  RunStore first(run.store), second(run.store), third(run.store);
+  first.put(ended("a", 1));
   first.put(ended("b", 1));
-  const std::string error = error_of([&] { second.put(ended("b", 2)); });
-  CHECK(contains(error, "trial b has two results that differ: test mse "));
-  for (const auto& shard : fs::directory_iterator(run.folder / "shards"))
-    CHECK(contains(error, shard.path().string() + ":4 ("));
-  CHECK(error_of([&] { first.known(); }).find("trial b has two results that differ") == 0);
-  CHECK(error_of([&] { RunStore store(run.store); }).find("trial b has two results that differ") == 0);
-  const SharedRun weights;
-  RunStore one(weights.store), two(weights.store);
-  one.put(ended("c", 1));
-  TrialRecord other = ended("c", 1);
-  other.weights = "5678";
-  CHECK(contains(error_of([&] { two.put(other); }), "differ: their curves, predictions or weights in "));
+  second.put(ended("b", 2));
+  for (const RunStore* store : {&first, &second}) {
+    CHECK(store->known().at(id("a")).is_finished);
+    CHECK_FALSE(store->known().at(id("b")).is_finished);
+    CHECK(store->known().at(id("b")).attempts == 2);
+    CHECK(contains(store->find(id("b"))->message, "has two results that differ: test mse "));
+    const std::vector<Fault> faults = store->faults();
+    REQUIRE(faults.size() == 2);
+    CHECK(faults[0].file != faults[1].file);
+    CHECK(faults[0].line + faults[1].line == 3);
+    for (const Fault& fault : faults)
+      for (const Fault& other : faults)
+        CHECK(contains(fault.text(), fmt::format("{}:{} (", other.file.string(), other.line)));
+  }
+  CHECK(faults_of(run.store).size() == 2);
+  third.put(ended("b", 2));
+  const auto settled = [&] {
+    const RunStore store(run.store);
+    CHECK(store.known().at(id("b")).is_finished);
+    CHECK(store.find(id("b"))->test.at("mse") == 2 * 1.1);
+  };
+  settled();
+  REQUIRE(faults_of(run.store).size() == 1);
+  CHECK(contains(faults_of(run.store)[0], run.shard(2).string() + ":2: trial "));
+  CHECK(repair_store(run.store).size() == 1);
+  settled();
+  CHECK(faults_of(run.store).empty());
+  CHECK(RunStore(run.store).known().count(id("a")) == 1);
+
+  const SharedRun two;
+  RunStore one(two.store), other(two.store);
+  TrialRecord trial = ended("c", 1);
+  one.put(trial);
+  trial.weights = "5678";
+  trial.seconds = 7;
+  other.put(trial);
+  CHECK(contains(faults_of(two.store).at(0), "differ: their curves, predictions or weights in "));
+  CHECK(repair_store(two.store).size() == 2);
+  CHECK(RunStore(two.store).known().empty());
 }
 
 TEST_CASE("what is folded does not depend on the order of the shards") {
@@ -286,16 +280,16 @@ TEST_CASE("what is folded does not depend on the order of the shards") {
     {
       RunStore one(run.store), two(run.store);
       RunStore &first = is_swapped ? two : one, &second = is_swapped ? one : two;
-      one.put(failed("x", "makes the first shard"));
-      two.put(failed("x", "makes the second shard"));
+      one.put(failed("x", "makes a shard"));
+      two.put(failed("x", "makes a shard"));
       first.put(failed("a", "once"));
       second.put(ended("a", 1));
       second.put(ended("b", 1));
       first.put(failed("b", "too late"));
     }
     RunStore store(run.store);
-    CHECK(store.known().at("a").is_finished);
-    CHECK(store.known().at("a").attempts == 2);
+    CHECK(store.known().at(id("a")).is_finished);
+    CHECK(store.known().at(id("a")).attempts == 2);
     found.push_back(contents(run.store));
   }
   CHECK(found[0] == found[1]);
@@ -305,11 +299,11 @@ TEST_CASE("a trial that ended elsewhere since is done, also one that failed agai
   const SharedRun run;
   RunStore mine(run.store), theirs(run.store);
   theirs.put(ended("a", 1));
-  CHECK(mine.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::done);
+  CHECK(mine.acquire(id("a"), "", this_process(), {}, wall_clock()) == LeaseResult::done);
   theirs.put(failed("b", "failed"));
-  const RunStore::Known known = mine.known().at("b");
+  const RunStore::Known known = mine.known().at(id("b"));
   theirs.put(failed("b", "failed again"));
-  CHECK(mine.acquire("b", "", this_process(), known, wall_clock()) == LeaseResult::done);
+  CHECK(mine.acquire(id("b"), "", this_process(), known, wall_clock()) == LeaseResult::done);
   CHECK(mine.leases().empty());
 }
 
@@ -324,15 +318,15 @@ TEST_CASE("notes, tags and imports are shared, too") {
   CHECK(notes[1].text == "second");
   CHECK(RunStore(run.store).remove_note(notes[0].id));
   CHECK_FALSE(RunStore(run.store).remove_tag("bad"));
-  const auto [added, there] = mine.take_over({{{"id", "s"}}, {{id_a, "", "l", 1, {}, 1}}, {"new"}, {}},
-                                             [](const auto& take) { take(ended(id_a, 1)); });
+  const auto [added, there] = mine.take_over({{{"id", "s"}}, {{id("a"), "", "l", 1, {}, 1}}, {"new"}, {}},
+                                             [](const auto& take) { take(ended("a", 1)); });
   CHECK(added == 1);
   CHECK(there == 0);
   const RunStore store(run.store, RunStore::Access::read);
   CHECK(store.notes().size() == 1);
   CHECK(store.tags() == std::vector<std::string>{"good", "new"});
   CHECK(store.plan().size() == 1);
-  CHECK(store.find(id_a)->test.at("mse") == 1.1);
+  CHECK(store.find(id("a"))->test.at("mse") == 1.1);
 }
 
 TEST_CASE("a store of one host becomes a shared one with all that it has") {
@@ -342,9 +336,9 @@ TEST_CASE("a store of one host becomes a shared one with all that it has") {
     RunStore before(store);
     before.put(ended("a", 1));
     before.put(failed("b", "failed"));
-    before.set_plan({{"title", "T"}}, {{id_a, "", "l", 1, {}, 1}});
+    before.set_plan({{"title", "T"}}, {{id("a"), "", "l", 1, {}, 1}});
     before.add_note("note");
-    REQUIRE(before.acquire("c", "", this_process(), {}, wall_clock()) == LeaseResult::taken);
+    REQUIRE(before.acquire(id("c"), "", this_process(), {}, wall_clock()) == LeaseResult::taken);
   }
   const std::string wanted = contents(store);
   CHECK(contains(error_of([&] { share_run(store.parent_path()); }), "stop that one before its folder is shared"));
@@ -352,13 +346,13 @@ TEST_CASE("a store of one host becomes a shared one with all that it has") {
   CHECK(contents(store) == wanted);
   {
     RunStore before(store);
-    before.release("c", before.leases()[0].owner);
+    before.release(id("c"), before.leases()[0].owner);
   }
   RunStore late(store);  // of a process that began before
   share_run(store.parent_path());
   share_run(store.parent_path());
   CHECK(contains(error_of([&] { late.put(ended("d", 1)); }), "other hosts share its folder since this command began"));
-  CHECK(contains(error_of([&] { late.acquire("d", "", this_process(), {}, 0); }), "run it again"));
+  CHECK(contains(error_of([&] { late.acquire(id("d"), "", this_process(), {}, 0); }), "run it again"));
   CHECK(is_shared(store.parent_path()));
   CHECK_FALSE(fs::exists(store));
   CHECK(contents(store) == wanted);
@@ -388,4 +382,202 @@ TEST_CASE("a shard that cannot be written is an error, and what was kept stays")
     CHECK(read_bytes(first) == kept);  // readers may have been further in it
   }
   CHECK(RunStore(run.store).known().size() == 2);
+}
+
+TEST_CASE("a worker whose shard was moved aside, replaced or removed goes on in another, and loses nothing") {
+  const SharedRun run;
+  RunStore worker(run.store), reader(run.store);
+  worker.put(ended("a", 1));
+  CHECK(reader.known().size() == 1);
+  const fs::path first = run.shard(), kept = first.string() + ".damaged-1";
+  fs::rename(first, kept);
+  worker.put(ended("b", 2));
+  CHECK(read_bytes(kept).find(id("b")) == std::string::npos);
+  fs::copy_file(run.shard(), run.shard().string() + ".copy");
+  fs::rename(run.shard().string() + ".copy", run.shard());  // as a repair leaves it
+  worker.put(ended("c", 3));
+  CHECK(RunStore(run.store).known().size() == 2);
+  CHECK(reader.known().size() == 3);  // it had read the first
+  CHECK(reader.has_lost());
+  fs::remove(run.shard());
+  worker.put(ended("d", 4));
+  fs::rename(kept, first.parent_path() / "again-1.jsonl");
+  const auto known = RunStore(run.store).known();
+  for (const char* name : {"a", "d"}) CHECK(known.contains(id(name)));
+  CHECK_FALSE(worker.faults().size());
+}
+
+TEST_CASE("a line that went to a file which was moved aside in that moment stands in another, too") {
+  const SharedRun run;
+  RunStore worker(run.store);
+  std::atomic<bool> is_over{false};
+  std::thread mover([&] {
+    for (int n = 0; !is_over; ++n)
+      for (const auto& entry : fs::directory_iterator(run.folder / "shards")) {
+        std::error_code gone;
+        if (entry.path().extension() == ".jsonl")
+          fs::rename(entry.path(), entry.path().string() + fmt::format(".{}.old", n), gone);
+        usleep(2000);
+      }
+  });
+  // Each trial is where readers find it when put() returns, or was there until it was moved as a whole.
+  for (int n = 0; n < 100; ++n) worker.put(ended(fmt::format("t{}", n), n));
+  is_over = true;
+  mover.join();
+  std::set<std::string> found;
+  for (const auto& entry : fs::directory_iterator(run.folder / "shards")) {
+    const std::string text = read_bytes(entry.path());
+    for (int n = 0; n < 100; ++n)
+      if (text.find(id(fmt::format("t{}", n))) != std::string::npos) found.insert(id(fmt::format("t{}", n)));
+  }
+  CHECK(found.size() == 100);
+}
+
+TEST_CASE("a repair waits for a process of this machine that is stopped, not for one of another host that is silent") {
+  const SharedRun run;
+  RunStore store(run.store);
+  store.put(ended("a", 1));
+  std::ofstream(run.folder / "shards" / "x-1.jsonl") << "damaged\n";
+  const Owner here = this_process();
+  REQUIRE(store.acquire(id("b"), "", here, {}, 0) == LeaseResult::taken);
+  SharedRun::age(run.folder / "claims" / id("b"), 100);
+  CHECK(contains(error_of([&] { repair_store(run.store); }), "stop that one before the repair"));
+  store.release(id("b"), here);
+  REQUIRE(store.acquire(id("b"), "", on_other_host("far"), {}, 0) == LeaseResult::taken);
+  CHECK(contains(error_of([&] { repair_store(run.store); }), "process 4711 trains a trial of it"));
+  SharedRun::age(run.folder / "claims" / id("b"), 61);
+  CHECK(repair_store(run.store).size() == 1);
+  store.put(ended("c", 1));
+  CHECK(RunStore(run.store).known().size() == 2);
+}
+
+TEST_CASE("shards of processes that have ended are put together, once there are many; no others") {
+  const SharedRun run;
+  const fs::path shards = run.folder / "shards";
+  const auto add = [&](const std::string& name, const std::string& trial) {
+    RunStore(run.store).put(ended(trial, 1));
+    const fs::path made = run.shard();  // others have been renamed
+    fs::rename(made, shards / (name + ".old"));
+    SharedRun::age(shards / (name + ".old"), 61);
+  };
+  for (int n = 0; n < 19; ++n) add(fmt::format("node-{}.jsonl", n), fmt::format("t{}", n));
+  for (int n = 0; n < 19; ++n)
+    fs::rename(shards / fmt::format("node-{}.jsonl.old", n), shards / fmt::format("node-{}.jsonl", n));
+  const auto count = [&] {
+    return std::count_if(fs::directory_iterator(shards), {},
+                         [](const auto& one) { return one.path().extension() == ".jsonl"; });
+  };
+  const std::string before = contents(run.store);
+  // Of these none is merged: it may grow, or has what is no line.
+  SharedRun::age(shards / "node-0.jsonl", 50);
+  SharedRun::age(shards / "node-1.jsonl", -100);
+  std::ofstream(shards / "node-2.jsonl", std::ios::app) << "{half a line";
+  std::ofstream(shards / "node-3.jsonl", std::ios::app) << "damaged\n";
+  Owner writer = on_other_host("far");
+  writer.machine = "node 0000 pid:[1]";
+  writer.pid = 4;
+  RunStore(run.store).acquire(id("new"), "", writer, {}, 0);
+  fs::rename(shards / "node-5.jsonl", shards / (writer_name(this_process()) + "-7.jsonl"));
+  for (const char* name : {"node-2.jsonl", "node-3.jsonl"}) SharedRun::age(shards / name, 61);
+  merge_ended_shards(run.folder);  // of fifteen, too few
+  CHECK(count() == 19);
+  fs::copy_file(shards / "node-18.jsonl", shards / "x-1.jsonl");
+  SharedRun::age(shards / "x-1.jsonl", 61);
+  merge_ended_shards(run.folder);
+  CHECK(count() == 20 - 14 + 1);
+  for (const char* name : {"node-0.jsonl", "node-1.jsonl", "node-2.jsonl", "node-3.jsonl", "node-4.jsonl"})
+    CHECK(fs::exists(shards / name));
+  CHECK(contents(run.store) == before);  // the copy's line, which stood twice, counts once
+  merge_ended_shards(run.folder);
+  CHECK(count() == 7);
+  merge_ended_shards(run.temporary.path());  // no shared folder
+}
+
+TEST_CASE("a trial whose line moves from shard to shard is never missed") {
+  const SharedRun run;
+  RunStore(run.store).put(ended("a", 1));
+  std::atomic<bool> is_over{false};
+  std::thread mover([&] {
+    fs::path from = run.shard();
+    for (int n = 0; !is_over; ++n) {
+      const fs::path to = run.folder / "shards" / fmt::format("{}{}-1.jsonl", n % 2 ? "a" : "z", n);
+      fs::copy_file(from, to.string() + ".new");
+      fs::rename(to.string() + ".new", to);
+      fs::remove(from);
+      from = to;
+    }
+  });
+  for (int n = 0; n < 300; ++n) CHECK(RunStore(run.store, RunStore::Access::read).known().size() == 1);
+  is_over = true;
+  mover.join();
+}
+
+TEST_CASE("a store that lies beside shards is taken along, and no name is used twice") {
+  const SharedRun run;
+  RunStore(run.store).put(ended("a", 1));
+  RunStore(run.store).put(failed("b", "failed"));
+  const fs::path other = run.folder.parent_path() / "other" / "store.sqlite";
+  {
+    RunStore plain(other);
+    plain.put(ended("b", 2));
+    plain.put(ended("c", 3));
+    plain.add_note("from beside");
+  }
+  std::ofstream(run.store.string() + ".before-shards") << "mine";
+  const auto put_beside = [&] { fs::copy_file(other, run.store); };
+  put_beside();
+  CHECK(faults_of(run.store).size() == 1);
+  CHECK(contains(damage_of(run.store).at(0), "store.sqlite: lies beside shards"));
+  CHECK(RunStore(run.store, RunStore::Access::read).known().size() == 2);
+  {
+    const RunStore next(run.store);
+    CHECK(next.known().size() == 3);
+    CHECK(next.known().at(id("b")).is_finished);
+    CHECK(next.notes().size() == 1);
+  }
+  CHECK_FALSE(fs::exists(run.store));
+  CHECK(read_bytes(run.store.string() + ".before-shards") == "mine");
+  CHECK(fs::exists(run.store.string() + ".before-shards-2"));
+  put_beside();
+  repair_store(run.store);
+  CHECK(fs::exists(run.store.string() + ".before-shards-3"));
+  CHECK(RunStore(run.store).known().at(id("c")).attempts == 1);
+  CHECK(damage_of(run.store).empty());
+  std::ofstream(run.store)
+      << "no store at all, but a text of more than a hundred bytes, so that SQLite looks at its beginning "
+         "and says what it thinks of it";
+  CHECK(contains(error_of([&] { RunStore store(run.store); }), "it is damaged: move it aside"));
+  CHECK(RunStore(run.store, RunStore::Access::read).known().size() == 3);
+}
+
+TEST_CASE("copies that were left when a run became shared and was killed go with the next") {
+  const TemporaryFolder folder;
+  const fs::path store = folder.path() / "s" / "quick" / "store.sqlite", shards = store.parent_path() / "shards";
+  { RunStore(store).put(ended("a", 1)); }
+  const fs::path left = store.parent_path() / (headroom::models::temporary_prefix(shards) + "1-0.tmp");
+  fs::create_directories(left / "shards");
+  share_run(store.parent_path());
+  CHECK_FALSE(fs::exists(left));
+  CHECK(is_shared(store.parent_path()));
+  CHECK(RunStore(store).known().size() == 1);
+  CHECK_FALSE(fs::exists(store.string() + "-wal"));
+}
+
+TEST_CASE("after an error a store reads a shared folder from its beginning") {
+  const SharedRun run;
+  RunStore store(run.store), other(run.store);
+  other.put(ended("a", 1));
+  other.put(failed("b", "failed"));
+  CHECK(store.known().size() == 2);
+  const fs::path away = run.folder / "away";
+  fs::rename(run.folder / "shards", away);
+  std::ofstream(run.folder / "shards") << "";
+  CHECK(contains(error_of([&] { store.known(); }), "shards: is a file, not a folder"));
+  fs::remove(run.folder / "shards");
+  CHECK(contains(error_of([&] { store.known(); }), "shards: cannot be read: No such file"));
+  fs::rename(away, run.folder / "shards");
+  other.put(ended("b", 1));
+  CHECK(store.known().size() == 2);
+  CHECK(store.known().at(id("b")).is_finished);
+  CHECK(store.known().at(id("b")).attempts == 2);
 }

@@ -91,11 +91,12 @@ bool read_fails(int fd, size_t& count) {
   return fails(read_kind, EIO);
 }
 
-bool open_fails(const char* path, int flags) {
+bool open_fails(int folder, const char* path, int flags) {
   const size_t size = std::strlen(path);
   if (size > 5 && std::strcmp(path + size - 5, ".toml") == 0) is_armed = true;
   if (!is_armed || !is_ours(path)) return false;
-  if (wanted == full_kind && (flags & O_CREAT) != 0 && access(path, F_OK) != 0 && counts[full_kind] >= at) {
+  const bool makes = (flags & O_CREAT) != 0 && faccessat(folder, path, F_OK, 0) != 0;
+  if (wanted == full_kind && makes && counts[full_kind] >= at) {
     errno = ENOSPC;
     return true;
   }
@@ -110,19 +111,31 @@ mode_t mode_of(int flags, va_list more) {
 
 #define REAL(name) static const auto real = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
-#define OPEN(name)                                                 \
-  int name(const char* path, int flags, ...) {                     \
-    va_list more;                                                  \
-    va_start(more, flags);                                         \
-    const mode_t mode = mode_of(flags, more);                      \
-    va_end(more);                                                  \
-    REAL(name);                                                    \
-    return open_fails(path, flags) ? -1 : real(path, flags, mode); \
+#define OPEN(name)                                                           \
+  int name(const char* path, int flags, ...) {                               \
+    va_list more;                                                            \
+    va_start(more, flags);                                                   \
+    const mode_t mode = mode_of(flags, more);                                \
+    va_end(more);                                                            \
+    REAL(name);                                                              \
+    return open_fails(AT_FDCWD, path, flags) ? -1 : real(path, flags, mode); \
+  }
+
+#define OPENAT(name)                                                               \
+  int name(int folder, const char* path, int flags, ...) {                         \
+    va_list more;                                                                  \
+    va_start(more, flags);                                                         \
+    const mode_t mode = mode_of(flags, more);                                      \
+    va_end(more);                                                                  \
+    REAL(name);                                                                    \
+    return open_fails(folder, path, flags) ? -1 : real(folder, path, flags, mode); \
   }
 
 extern "C" {
 OPEN(open)
 OPEN(open64)
+OPENAT(openat)
+OPENAT(openat64)
 ssize_t write(int fd, const void* from, size_t count) {
   REAL(write);
   return write_fails(fd) ? -1 : real(fd, from, count);
@@ -162,6 +175,10 @@ int fdatasync(int fd) {
 int rename(const char* from, const char* to) noexcept {
   REAL(rename);
   return fails(rename_kind, EIO) ? -1 : real(from, to);
+}
+int renameat2(int from, const char* name, int to, const char* other, unsigned flags) noexcept {
+  REAL(renameat2);
+  return fails(rename_kind, EIO) ? -1 : real(from, name, to, other, flags);
 }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have their own
 void* malloc(size_t size) noexcept { return fails(malloc_kind, ENOMEM) ? nullptr : __libc_malloc(size); }

@@ -19,9 +19,13 @@ Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 
 Json run_json(const RunSnapshot& snapshot) {
   const RunState& state = snapshot.state;
-  Json run = {{"study", snapshot.run.study}, {"profile", snapshot.run.profile},
-              {"title", state.title},        {"problem", snapshot.problem},
-              {"pages", snapshot.pages},     {"folder", snapshot.run.folder.string()},
+  Json run = {{"study", snapshot.run.study},
+              {"profile", snapshot.run.profile},
+              {"title", state.title},
+              {"problem", snapshot.problem},
+              {"is_read", snapshot.is_read},
+              {"pages", snapshot.pages},
+              {"folder", snapshot.run.folder.string()},
               {"size", snapshot.size}};
   run.update({{"planned", state.planned()},
               {"finished", state.finished},

@@ -1,5 +1,7 @@
 #include "experiments/program/serve/run_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <system_error>
@@ -62,7 +64,7 @@ std::shared_ptr<const RunSnapshot> RunReader::read() {
   if (latest_ && now < next_) return latest_;
   const Stamp present = stamp();
   // While trials run, their processes may go without a trace in the files.
-  const bool may_change = latest_ && (latest_->state.running > 0 || !latest_->problem.empty());
+  const bool may_change = latest_ && (latest_->state.running > 0 || !latest_->is_read);
   if (latest_ && present == stamp_ && !may_change) return latest_;
   latest_ = std::make_shared<const RunSnapshot>(take());
   stamp_ = present;
@@ -78,14 +80,21 @@ RunSnapshot RunReader::take() {
   snapshot.size = models::size_text(size_of(run_).bytes);
   try {
     read_store(snapshot);
+    snapshot.is_read = true;
   } catch (const Error& error) {
     snapshot.problem = error.what();
   }
+  if (!snapshot.is_read || !is_shared(run_.folder)) store_.reset();
   return snapshot;
 }
 
+const RunStore& RunReader::opened() {
+  if (!store_ || store_->has_lost()) store_ = std::make_unique<const RunStore>(run_.store(), RunStore::Access::read);
+  return *store_;
+}
+
 void RunReader::read_store(RunSnapshot& snapshot) {
-  const RunStore store(run_.store(), RunStore::Access::read);
+  const RunStore& store = opened();
   snapshot.state = read_run_state(store);
   for (const LivePoint& point : store.live_points()) snapshot.live[point.trial].emplace_back(point.step, point.loss);
   const auto facts = store.study();
@@ -117,6 +126,9 @@ void RunReader::read_store(RunSnapshot& snapshot) {
   else
     for (const auto& [id, attempts] : lacking)
       if (const auto record = store.find(id)) keep(*record);
+  if (const std::vector<Fault> faults = store.faults(); !faults.empty())
+    snapshot.problem =
+        fmt::format("{}{}", faults[0].text(), faults.size() > 1 ? fmt::format("; and {} more", faults.size() - 1) : "");
   for (const TrialState& trial : snapshot.state.trials)
     if (const auto known = values_.find(trial.entry.id);
         trial.phase == TrialPhase::finished && known != values_.end() && std::isfinite(known->second.second))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/studies/run/run_state.h"
+#include "experiments/studies/run/store.h"
 #include "experiments/studies/run/stored_runs.h"
 
 namespace headroom::experiments {
@@ -23,7 +24,8 @@ struct RunSnapshot {
   std::map<std::string, double> values;  ///< trial → that metric on the test data
   std::vector<std::string> pages;        ///< the run's HTML files, the report first
   std::string size;                      ///< of its folder, "1.5 MB"
-  std::string problem;                   ///< why nothing could be read, "" where it could
+  std::string problem;                   ///< what could not be read, "" for nothing
+  bool is_read = false;                  ///< all else could
 };
 
 /// Reads one run again and again, also while others write it: a short snapshot each time, no transaction that stays
@@ -47,9 +49,11 @@ class RunReader {
   Stamp stamp() const;
   RunSnapshot take();
   void read_store(RunSnapshot& snapshot);
+  const RunStore& opened();
 
   const StoredRun run_;
   std::mutex mutex_;
+  std::unique_ptr<const RunStore> store_;  ///< of a shared folder: it reads only what is new there
   std::shared_ptr<const RunSnapshot> latest_;
   Stamp stamp_;
   Clock::time_point next_{};

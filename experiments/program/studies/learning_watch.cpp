@@ -34,7 +34,7 @@ class LearningWatch::OneTrial : public TrialWatcher {
 LearningWatch::LearningWatch(const Study& study, std::filesystem::path out) : study_(study), out_(std::move(out)) {
   const std::filesystem::path store = study_folder(study, out_) / "store.sqlite";
   std::unordered_map<std::string, RunStore::Known> known;
-  if (std::filesystem::exists(store)) known = RunStore(store, RunStore::Access::read).known();
+  if (RunStore::exists(store)) known = RunStore(store, RunStore::Access::read).known();
   for (const PlannedTrial& trial : study.trials) {
     const auto found = known.find(trial.id);
     if (found == known.end() || !found->second.is_finished) left_[{trial.series, trial.x}].insert(trial.id);

@@ -21,6 +21,7 @@
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/results_page.h"
 #include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/tools/plan/measured_choice.h"
 #include "models/files/output.h"
 
@@ -175,6 +176,7 @@ void verify(const ReportArguments& arguments) {
 }  // namespace
 
 std::filesystem::path render_report(const Study& study, const std::string& out, bool is_verbose) {
+  merge_ended_shards(study_folder(study, out));
   const StudyResults results = collect_results(study, out);
   check_any_finished(results);
   const std::filesystem::path page = write_report(results, study_folder(study, out));

@@ -59,6 +59,7 @@ std::vector<StoredRun> runs_of(const StatusArguments& arguments) {
 
 RunStatus read_status(const StoredRun& run) {
   const RunStore store(run.store(), RunStore::Access::read);
+  say_faults(store);
   return {run, read_run_state(store), store.leases()};
 }
 

@@ -179,7 +179,7 @@ std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
     for (const fs::path& profile : models::visible_folders(study)) {
       const fs::path path = profile / "verdicts.json";
       if (!fs::exists(path)) continue;
-      const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26});
+      const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26, false});
       try {
         all.push_back(read_stored(Json::parse(text)));
       } catch (const nlohmann::json::exception&) {

@@ -80,6 +80,7 @@ Loaded load(const StoredRun& run) {
   Loaded loaded;
   loaded.side.run = run;
   const RunStore store(run.store(), RunStore::Access::read);
+  say_faults(store);
   auto facts = store.study();
   loaded.side.title = facts["title"];
   const Value config = parse_toml(facts["config"], run.name(), false);

@@ -65,5 +65,7 @@ std::string canonical_json(const TrialConfig& config);
 std::string trial_id(const TrialConfig& config);
 /// The same of a canonical JSON.
 std::string trial_id_of(const std::string& canonical);
+/// Whether an id is that of a canonical JSON, for this version of the training code or an earlier one.
+bool is_id_of_config(const std::string& id, const std::string& canonical);
 
 }  // namespace headroom::experiments

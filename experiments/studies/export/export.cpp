@@ -121,6 +121,7 @@ std::string StoredPlace::words(const TrialRecord& trial) const {
 void StoredTrials::each(const std::function<void(const StoredPlace&, const TrialRecord&)>& f) const {
   for (const StoredRun& run : runs_) {
     const RunStore store(run.store(), RunStore::Access::read);
+    say_faults(store);
     const std::vector<std::string> tags = store.tags();
     std::vector<std::string> notes;
     for (Note& note : store.notes()) notes.push_back(std::move(note.text));

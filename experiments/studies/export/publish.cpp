@@ -20,6 +20,7 @@ constexpr const char* ending = ".jsonl.gz";
 
 Published export_run(const StoredRun& run, const fs::path& folder, bool is_whole) {
   const RunStore store(run.store(), RunStore::Access::read);
+  say_faults(store);
   Published done{run.name(), folder / run.study / (run.profile + ending)};
   std::set<std::string> ids;
   store.each_outcome([&](TrialRecord&& trial) {

@@ -66,7 +66,7 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
       const fs::path file = profile / "summary.json";
       if (std::error_code none; !fs::exists(file, none)) continue;  // no report yet
       try {
-        const Json json = Json::parse(models::read_file(file, {"summary", uint64_t{1} << 24}), nullptr, false);
+        const Json json = Json::parse(models::read_file(file, {"summary", uint64_t{1} << 24, false}), nullptr, false);
         // Folders, not the file's own words, say where the page is.
         summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"),
                              json.at("progress"), json.at("paper_claims"), json.value("theorem_claims", ""),

@@ -95,7 +95,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 void check_file(const fs::path& file, Findings& found,
                 const std::function<void(const models::SafetensorsFile&)>& check) {
-  const auto wrong = error_in([&] { check(models::SafetensorsFile(file)); });
+  const auto wrong = error_in([&] { check(models::SafetensorsFile(file, models::run_file)); });
   if (!wrong) ++found.files;
   else if (fs::exists(file)) found.broken[file.string()] = *wrong;  // else its trial has just ended
 }
@@ -138,19 +138,46 @@ Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f
   return found;
 }
 
-/// Of a shared folder: the first line of a shard that is wrong ends the reading.
+/// What lies in the folder of leases that is no file.
+std::vector<Fault> no_leases(const fs::path& run) {
+  std::vector<Fault> strays;
+  const OpenFolder folder(run / "claims");
+  if (folder.is_missing()) return strays;
+  if (!folder.is_open()) folder.complain();
+  for (const std::string& name : folder.names())
+    if (const auto look = folder.look_at(name); look && look->other && !is_set_aside(name))
+      strays.push_back({folder.path() / name, 0, fmt::format("is {}, not a file", look->other)});
+  return strays;
+}
+
+/// Of a shared folder.
 Findings examine_shared(const fs::path& store) {
   Findings found;
   std::map<std::string, std::string> weights;
   const auto broken = error_in([&] {
-    RunStore(store, RunStore::Access::read).each_outcome([&](TrialRecord&& trial) {
+    const RunStore all(store, RunStore::Access::read);
+    all.each_outcome([&](TrialRecord&& trial) {
       ++found.sound;
       if (!trial.weights.empty()) weights[trial.id] = trial.weights;
     });
+    for (const auto& faults : {all.faults(), no_leases(store.parent_path())})
+      for (const Fault& fault : faults) found.damage.push_back(fault.text());
   });
   if (broken) found.damage.push_back(*broken);
   else check_files(store.parent_path(), weights, found);
   return found;
+}
+
+/// What it did, a line each.
+std::vector<std::string> repair_shared(const fs::path& run) {
+  if (has_store_file(run)) share_run(run);
+  std::vector<Fault> differing;
+  const RunStore all(run / "store.sqlite", RunStore::Access::read);
+  std::vector<std::string> done = Shards(run / "shards").repair(all.faults());
+  const OpenFolder claims(run / "claims");
+  for (const Fault& stray : no_leases(run))
+    done.push_back(fmt::format("{} is now {}", stray.file.string(), claims.set_aside(stray.file.filename().string())));
+  return done;
 }
 
 /// Gives FILE a second name, FILE.damaged-1 or the first number that is free, and returns it: whatever then takes the
@@ -162,16 +189,6 @@ fs::path keep_aside(const fs::path& file) {
   fs::create_hard_link(file, old, error);
   require(!error, "{}: cannot be linked: {}", old.string(), error.message());
   return old;
-}
-
-/// Of a file of shards: leaves `sound` under its name.
-std::string keep_sound(const fs::path& file, const std::string& sound) {
-  const fs::path old = keep_aside(file);
-  std::error_code error;
-  if (sound.empty()) fs::remove(file, error);
-  else models::write_file(file, sound);
-  return fmt::format("{} has its sound lines, {}; the next run trains what is missing; the old file is {}",
-                     file.string(), std::count(sound.begin(), sound.end(), '\n'), old.string());
 }
 
 /// Throws Error when another process has the store open: only then can SQLite not leave its write-ahead log.
@@ -227,13 +244,13 @@ StoreHealth examine_store(const fs::path& store) {
 std::vector<std::string> repair_store(const fs::path& store) {
   const fs::path folder = store.parent_path();
   const bool has_shards = is_shared(folder);
+  // One that is stopped is no sign of life, and writes on where it was once it is woken.
   for (const Lease& lease :
-       has_shards ? Claims(folder / "claims").all() : RunStore(store, RunStore::Access::read).leases())
-    require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
-            lease.owner.pid);
+       has_shards ? LeaseFiles(folder / "claims").all() : RunStore(store, RunStore::Access::read).leases())
+    require(!is_alive(lease) && !is_here(lease.owner),
+            "{}: process {} trains a trial of it; stop that one before the repair", store.string(), lease.owner.pid);
   std::vector<std::string> done;
-  if (has_shards)
-    for (const auto& [file, sound] : Shards(folder / "shards").damaged()) done.push_back(keep_sound(file, sound));
+  if (has_shards) done = repair_shared(folder);
   const Findings found = has_shards ? examine_shared(store) : examine_file(store);
   if (!found.damage.empty() && !has_shards) {
     const fs::path old = write_anew(store);

@@ -11,6 +11,7 @@
 #include "engine/cpu/kernel_level.h"
 #include "engine/error.h"
 #include "experiments/studies/run/store/digest.h"
+#include "experiments/studies/run/store/open_file.h"
 #include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
@@ -40,8 +41,10 @@ void discard(const fs::path& file) {
   fs::remove(file, ignored);
 }
 
+/// A folder in the file's place is set aside: a trial that has ended is kept whatever lies there.
 void move_to(const fs::path& from, const fs::path& to) {
   std::error_code error;
+  if (fs::is_directory(fs::symlink_status(to, error))) OpenFolder(to.parent_path()).set_aside(to.filename());
   fs::rename(from, to, error);
   require(!error, "{}: cannot be replaced: {}", to.string(), error.message());
 }
@@ -126,7 +129,12 @@ fs::path OwnedFiles::stages() const {
   std::string name = engine::kernel_level();
   std::erase(name, ',');
   std::replace(name.begin(), name.end(), ' ', '-');
-  return folder_ / "stages" / name;
+  const fs::path all = folder_ / "stages", own = all / name;
+  std::error_code error;
+  for (const fs::path& folder : {all, own})
+    require(!fs::is_symlink(fs::symlink_status(folder, error)), "{}: is a link, not a folder; move it aside",
+            folder.string());
+  return own;
 }
 
 fs::path OwnedFiles::staged(const fs::path& file) const {
@@ -139,7 +147,7 @@ KeptWeights OwnedFiles::look_at_weights(const std::string& id, const std::string
   const fs::path file = weights(id);
   if (!fs::exists(file)) return KeptWeights::missing;
   try {
-    const bool is_same = tasks::check_weights(models::SafetensorsFile(file)) == checksum;
+    const bool is_same = tasks::check_weights(models::SafetensorsFile(file, models::run_file)) == checksum;
     return is_same ? KeptWeights::sound : KeptWeights::changed;
   } catch (const Error&) {
     return KeptWeights::changed;
@@ -147,8 +155,9 @@ KeptWeights OwnedFiles::look_at_weights(const std::string& id, const std::string
 }
 
 void OwnedFiles::prepare(const std::string& id) {
-  make_run_folder(folder_ / "checkpoints");
+  make_inner_folder(folder_ / "checkpoints");
   store_.while_held(id, owner_, [&] {
+    if (std::error_code error; !fs::is_regular_file(fs::symlink_status(checkpoint(id), error))) discard(checkpoint(id));
     for (const char* kind : {"checkpoints", "weights"})
       for (const fs::path& file : entries_of(folder_ / kind))
         if (trial_of_unfinished(file) == id) discard(file);
@@ -157,7 +166,7 @@ void OwnedFiles::prepare(const std::string& id) {
 
 bool OwnedFiles::keep_checkpoint(const std::string& id, const std::function<void(const fs::path&)>& write) {
   const Staged file(staged(checkpoint(id)));
-  make_run_folder(file.path.parent_path());  // in a shared folder another process's tidy() may just have removed it
+  make_inner_folder(file.path.parent_path());  // in a shared folder another process's tidy() may just have removed it
   write(file.path);
   return store_.while_held(id, owner_, [&] { move_to(file.path, checkpoint(id)); });
 }
@@ -166,7 +175,7 @@ bool OwnedFiles::keep_outcome(TrialRecord& trial, const models::NamedTensors& we
   const fs::path final_path = this->weights(trial.id);
   const Staged file(staged(final_path));
   if (!weights.empty()) {
-    make_run_folder(final_path.parent_path());
+    make_inner_folder(final_path.parent_path());
     try {
       trial.weights = tasks::save_weights(file.path, weights,
                                           {{"trial", trial.id}, {"config", trial.config}, {"headroom", trial.code}});

@@ -369,6 +369,7 @@ bool run_trials(const Study& written, const RunOptions& options) {
   if (!RunStore::exists(store_path(written, options.out))) check_plan(trials, left_out, options, pool);
   if (options.is_shared) share_run(study_folder(written, options.out));
   RunStore store(store_path(written, options.out));
+  say_faults(store);
   Study study = written;
   find_known_heads(study, store);
   copy_finished(study, options.out, store);
@@ -417,6 +418,7 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
   const std::filesystem::path path = path_to_read(written, out);
   require(RunStore::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
+  say_faults(store);
   Study study = written;
   find_known_heads(study, store);
   const Records records = records_of(study, store);

@@ -48,47 +48,10 @@ bool has_ended_since(const RunStore::Known& present, const RunStore::Known& know
 }
 
 std::unique_ptr<SharedFolder> shared_folder_of(const std::filesystem::path& run, RunStore::Access access) {
-  if (access == RunStore::Access::write && !is_shared(run) && is_on_network(run)) share_run(run);
+  if (access == RunStore::Access::read_file) return nullptr;
+  const bool is_written = access == RunStore::Access::write;
+  if (is_written && (is_shared(run) ? has_store_file(run) : is_on_network(run))) share_run(run);
   return is_shared(run) ? std::make_unique<SharedFolder>(run) : nullptr;
-}
-
-/// Whether a trial measures how fast this host is: then no two of its results are alike.
-bool is_timed(const TrialRecord& trial) {
-  const nlohmann::json config = nlohmann::json::parse(trial.config, nullptr, false);
-  return config.is_object() && config.contains("train") && config["train"].value("timed", false);
-}
-
-/// All that one config gives on one instruction set, whoever trains it.
-std::string digest_of_results(const TrialRecord& trial) {
-  Digest digest;
-  digest.add(trial.steps, trial.parameters, trial.flops);
-  for (const auto* scores : {&trial.validation, &trial.test})
-    for (const auto& [metric, value] : *scores) digest.add(metric, value);
-  for (const auto& [metric, values] : trial.test_parts) {
-    digest.add(metric);
-    for (const double value : values) digest.add(value);
-  }
-  std::vector<HistoryPoint> curve = trial.history;  // a database has its own order
-  std::sort(curve.begin(), curve.end(), [](const HistoryPoint& a, const HistoryPoint& b) {
-    return std::tie(a.step, a.split, a.metric) < std::tie(b.step, b.split, b.metric);
-  });
-  for (const HistoryPoint& point : curve) digest.add(point.step, point.split, point.metric, point.value);
-  for (const auto& [target, output] : trial.predictions) digest.add(target, output);
-  for (const auto& [file, hash] : trial.data) digest.add(file, hash);
-  return digest.hex();
-}
-
-/// "test mse 0.1 and 0.2", where two results of a trial differ.
-std::string difference(const TrialRecord& a, const TrialRecord& b) {
-  for (const auto& [split, mine, other] :
-       {std::tuple{"test", &a.test, &b.test}, std::tuple{"validation", &a.validation, &b.validation}})
-    for (const auto& [metric, value] : *mine) {
-      const auto found = other->find(metric);
-      const double theirs = found == other->end() ? std::nan("") : found->second;
-      if (value != theirs && !(std::isnan(value) && std::isnan(theirs)))
-        return fmt::format("{} {} {} and {}", split, metric, value, theirs);
-    }
-  return a.data == b.data ? "their curves, predictions or weights" : "the files of their data";
 }
 
 }  // namespace
@@ -99,8 +62,8 @@ bool is_alive(const Lease& lease) {
 
 RunStore::RunStore(const std::filesystem::path& path, Access access)
     : shared_(shared_folder_of(path.parent_path(), access)),
-      database_(shared_ ? Database::in_memory(path) : Database(path, access == Access::read)) {
-  if (access == Access::read && !shared_) {
+      database_(shared_ ? Database::in_memory(path) : Database(path, access != Access::write)) {
+  if (access != Access::write && !shared_) {
     if (is_empty(database_)) {
       database_.stand_in_memory();
       upgrade(database_);
@@ -118,53 +81,6 @@ RunStore::~RunStore() = default;
 bool RunStore::exists(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) || is_shared(path.parent_path());
-}
-
-/// Brings the database to what the shared folder holds; nothing to do elsewhere.
-void RunStore::fold() const {
-  if (!shared_) return;
-  const std::lock_guard lock(mutex_);
-  Transaction transaction(database_);
-  shared_->shards.each_new([this] { return shared_->claims.now(); },
-                           [this](ShardLine&& line) { take_line(std::move(line)); });
-  if (const std::optional<RunFacts> facts = shared_->shards.new_facts()) {
-    write_plan(database_, facts->facts, facts->plan);
-    database_.run("DELETE FROM notes; DELETE FROM tags");
-    for (const Note& note : facts->notes) write_note(database_, {0, note.at, note.text});
-    for (const std::string& tag : facts->tags) write_tag(database_, tag);
-  }
-  transaction.commit();
-  folded_at_ = steady_clock();
-}
-
-/// In a transaction of fold()'s. What the database comes to does not depend on the order of the lines: of two results
-/// the one that finished stays, of two that finished the first, of two that failed the last; the latest weights.
-void RunStore::take_line(ShardLine&& line) const {
-  TrialRecord& trial = line.trial;
-  const std::string origin = fmt::format("{} ({})", line.where, line.level);
-  const std::optional<TrialRecord> here = read_trial(database_, trial.id, Depth::whole);
-  if (!here) {
-    origins_[trial.id] = {origin, trial.ended};
-    return write_trial(database_, trial, trial.attempts, trial.ended);
-  }
-  const bool is_finished = trial.status == TrialStatus::finished, was_finished = here->status == TrialStatus::finished;
-  auto& [there, weights_at] = origins_[trial.id];
-  // The checksum covers the program's version, too.
-  const bool has_other_weights =
-      !trial.weights.empty() && !here->weights.empty() && trial.weights != here->weights && trial.code == here->code;
-  if (is_finished && was_finished && !is_timed(trial))
-    require(digest_of_results(trial) == digest_of_results(*here) && !has_other_weights,
-            "trial {} has two results that differ: {} in {} and in {}; one level of kernels on the same data gives the "
-            "same bits: delete one of the two lines",
-            trial.id, difference(*here, trial), there, origin);
-  const bool is_later = std::tie(trial.ended, origin) > std::tie(here->ended, there);
-  const bool is_taken = is_finished != was_finished ? is_finished : is_later != is_finished;
-  TrialRecord kept = is_taken ? trial : *here;
-  // The file of weights is that of whoever wrote it last.
-  if (trial.weights.empty() || (!here->weights.empty() && trial.ended < weights_at)) kept.weights = here->weights;
-  else std::tie(kept.weights, weights_at) = std::tie(trial.weights, trial.ended);
-  if (is_taken) there = origin;
-  write_trial(database_, kept, here->attempts + trial.attempts, kept.ended);
 }
 
 /// In a transaction on the run's own file, which share_run() waits for: what it has copied would miss what is written
@@ -216,7 +132,7 @@ int64_t RunStore::unchecked() const { return locked(count_unchecked); }
 
 bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::function<void()>& publish) {
   if (shared_) {
-    if (owner && !shared_->claims.is_held_by(trial.id, *owner)) return false;
+    if (owner && !shared_->leases.is_held_by(trial.id, *owner)) return false;
     if (publish) publish();
     TrialRecord ended = trial;
     ended.attempts = 1;
@@ -226,7 +142,7 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::func
       shared_->shards.append({ended});
     }
     fold();
-    if (owner) shared_->claims.release(trial.id, *owner);
+    if (owner) shared_->leases.release(trial.id, *owner);
     return true;
   }
   const std::lock_guard lock(mutex_);
@@ -296,17 +212,17 @@ LeaseResult RunStore::acquire(const std::string& id, const std::string& label, c
 
 /// acquire() in a shared folder.
 LeaseResult RunStore::claim(const Lease& lease, const Known& known, double steady) {
-  // What this process knows already costs no word with the file server, what it does not is asked once the claim is
-  // its own: the line of a trial is there before its claim goes.
+  // What this process knows already costs no word with the file server, what it does not is asked once the lease is
+  // its own: the line of a trial is there before its lease goes.
   if (has_ended_since(this->known(lease.trial), known)) return LeaseResult::done;
   const auto still_counts = [&](const Lease& there, double now) {
     const std::lock_guard lock(mutex_);
     return is_held_by_other(there, lease.owner, now, steady);
   };
-  const bool is_taken = shared_->claims.take(lease, still_counts);
+  const bool is_taken = shared_->leases.take(lease, still_counts);
   if (is_taken || steady_clock() - folded_at_ > seconds_between_looks()) fold();
   const bool is_done = has_ended_since(this->known(lease.trial), known);
-  if (is_taken && is_done) shared_->claims.release(lease.trial, lease.owner);
+  if (is_taken && is_done) shared_->leases.release(lease.trial, lease.owner);
   return is_done ? LeaseResult::done : is_taken ? LeaseResult::taken : LeaseResult::held;
 }
 
@@ -321,7 +237,7 @@ bool RunStore::is_held_by_other(const Lease& lease, const Owner& owner, double n
 
 bool RunStore::while_held(const std::string& id, const Owner& owner, const std::function<void()>& f) {
   if (shared_) {
-    const bool is_held = shared_->claims.is_held_by(id, owner);
+    const bool is_held = shared_->leases.is_held_by(id, owner);
     if (is_held) f();
     return is_held;
   }
@@ -333,7 +249,7 @@ bool RunStore::while_held(const std::string& id, const Owner& owner, const std::
 }
 
 void RunStore::while_leases_stand(const std::function<void(const std::vector<Lease>&)>& f) {
-  if (shared_) return f(shared_->claims.all());
+  if (shared_) return f(shared_->leases.all());
   const std::lock_guard lock(mutex_);
   const Transaction transaction(database_);  // for its lock: nothing is written
   f(read_leases(database_, ""));
@@ -343,7 +259,7 @@ std::vector<std::string> RunStore::renew(const std::vector<Lease>& leases, doubl
   std::vector<std::string> lost;
   if (shared_) {
     for (const Lease& lease : leases)
-      if (!shared_->claims.renew(lease)) lost.push_back(lease.trial);
+      if (!shared_->leases.renew(lease)) lost.push_back(lease.trial);
     return lost;
   }
   const std::lock_guard lock(mutex_);
@@ -361,17 +277,17 @@ std::vector<std::string> RunStore::renew(const std::vector<Lease>& leases, doubl
 }
 
 void RunStore::release(const std::string& id, const Owner& owner) {
-  if (shared_) return shared_->claims.release(id, owner);
+  if (shared_) return shared_->leases.release(id, owner);
   const std::lock_guard lock(mutex_);
   Statement(database_, "DELETE FROM leases WHERE trial = ? AND owner = ?").bind(id, owner.name).run();
 }
 
 std::vector<Lease> RunStore::leases() const {
   if (!shared_) return locked(read_leases, "");
-  std::vector<Lease> claims = shared_->claims.all();
-  // Whoever dies between a trial's line and the end of its claim leaves the claim.
-  std::erase_if(claims, [&](const Lease& claim) { return known(claim.trial).is_finished; });
-  return claims;
+  std::vector<Lease> leases = shared_->leases.all();
+  // Whoever dies between a trial's line and the end of its lease leaves the lease.
+  std::erase_if(leases, [&](const Lease& lease) { return known(lease.trial).is_finished; });
+  return leases;
 }
 
 std::vector<LivePoint> RunStore::live_points() const {
@@ -421,6 +337,9 @@ void RunStore::set_plan(const std::map<std::string, std::string>& study, const s
 
 std::vector<PlanEntry> RunStore::plan() const { return at_one_moment(read_plan); }
 std::map<std::string, std::string> RunStore::study() const { return at_one_moment(read_study); }
-RunFacts RunStore::facts() const { return {study(), plan(), tags(), notes()}; }
+RunFacts RunStore::facts() const {
+  fold();
+  return {study(), plan(), tags(), notes()};
+}
 
 }  // namespace headroom::experiments

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -46,28 +47,46 @@ struct RunFacts {
   std::vector<Note> notes;
 };
 
+/// What of a shared folder cannot be read, so that all else is read without it.
+struct Fault {
+  std::filesystem::path file;
+  int64_t line = 0;  ///< 0: all of the file
+  std::string what;
+  /// "FILE:LINE: WHAT".
+  std::string text() const;
+};
+
 struct SharedFolder;
 struct ShardLine;
 
 /// The trials of one study under one profile, in SQLite with a write-ahead log: what put() has returned from survives a
 /// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Several processes
-/// share the work by leases. In a shared folder (store/shared_folder.h) trials are in shards and leases are claims;
-/// what is read is a database of this object's own, into which each pass over all trials, and each acquire(), first
-/// folds what has been added to the shards. Safe to call from several threads.
+/// share the work by leases. In a shared folder (store/shared_folder.h) trials are in shards and leases are files; what
+/// is read is a database of this object's own, into which each pass over all trials, and each acquire(), first folds
+/// what has been added to the shards. Safe to call from several threads.
 class RunStore {
  public:
-  enum class Access { write, read };
+  enum class Access { write, read, read_file };
   /// Opens or makes the file and its folder; brings an older schema to the present one. In a shared folder, or one that
-  /// becomes shared as it is on a network (Access::write), the file is in name only. Access::read makes nothing and
-  /// works in a folder without write permission; a file that holds nothing yet, since another process is about to make
+  /// becomes shared as it is on a network (Access::write), the file is in name only; Access::write takes along what one
+  /// that lies there has, and Access::read_file reads that. Reading makes nothing and works in a folder without write
+  /// permission; a file that holds nothing yet, since another process is about to make
   /// the store or was killed before, is read as a store without trials. Throws Error naming the path when that cannot
   /// be done, and naming both versions when the store is from a newer program.
   explicit RunStore(const std::filesystem::path& path, Access access = Access::write);
   ~RunStore();
   /// Whether there is such a store, its file or a shared folder in its place.
   static bool exists(const std::filesystem::path& path);
+  std::filesystem::path folder() const { return database_.path().parent_path(); }
   /// Seconds that a process which waits for others' trials may let go by between two looks.
   double seconds_between_looks() const { return shared_ ? 2 : 0.2; }
+
+  /// What the latest pass over a shared folder could not read, and the lines of trials whose results differ. Where more
+  /// lines agree on a result than on any other, it counts; else the trial has failed, and the next run trains it again.
+  std::vector<Fault> faults() const;
+  /// Whether files of a shared folder went or were replaced since they were read: a store that is opened anew may hold
+  /// less.
+  bool has_lost() const;
 
   // Whatever is read is compared with the checksum that was kept beside it: an Error names the file and the trial whose
   // bytes have changed. Trials of stores of older programs have none: unchecked() counts them.
@@ -145,8 +164,10 @@ class RunStore {
   template <class F, class... Values>
   auto at_one_moment(const F& f, const Values&... values) const;
   void fold() const;
+  void start_over() const;
   void check_is_alone() const;
   void take_line(ShardLine&& line) const;
+  void settle(const std::string& id, int64_t attempts) const;
   LeaseResult claim(const Lease& lease, const Known& known, double steady);
   bool annotate(const std::function<bool(const Database&)>& change);
   void keep_annotations() const;
@@ -158,13 +179,33 @@ class RunStore {
     double heartbeat = 0, since = 0;
   };
 
+  /// A line of a shard.
+  struct Origin {
+    std::string shard, level;
+    int64_t number = 0;
+    double weights_at = 0;  ///< when the trial ended whose weights are there
+    auto place() const { return std::tie(shard, number); }
+  };
+  /// One of several results that a trial has.
+  struct Result {
+    Origin origin;
+    std::string digest;
+    TrialRecord trial;
+  };
+  std::string text_of(const Origin& origin) const;
+
   mutable std::mutex mutex_;
-  const std::unique_ptr<SharedFolder> shared_;  ///< null: the store is the database
-  /// Of trials that were folded: file, line and instruction set, and when the trial ended whose weights are there.
-  mutable std::map<std::string, std::pair<std::string, double>> origins_;
-  mutable std::atomic<double> folded_at_ = 0;  ///< by steady_clock()
+  const std::unique_ptr<SharedFolder> shared_;                   ///< null: the store is the database
+  mutable std::map<std::string, Origin> origins_;                ///< of the lines that count, by trial
+  mutable std::map<std::string, std::vector<Result>> results_;   ///< of trials that finished more than once
+  mutable std::map<std::string, std::vector<Fault>> differing_;  ///< lines of those whose results differ
+  mutable bool is_behind_ = false;                               ///< a fold ended with an error
+  mutable std::atomic<double> folded_at_ = 0;                    ///< by steady_clock()
   mutable Database database_;
   std::map<std::string, Sight> sights_;  ///< of heartbeats from the future, by trial
 };
+
+/// Says on standard error what of a store could not be read: a few faults, and how many there are.
+void say_faults(const RunStore& store);
 
 }  // namespace headroom::experiments

@@ -45,10 +45,12 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
   std::set<std::string> known;
   try {
     const RunStore store(path, RunStore::Access::read);
+    say_faults(store);
     // The configs of a plan come from that file: a bit flipped there would change it as one in the store would.
     const auto facts = store.study();
     const auto kept = facts.find("config");
-    require(!study_ || kept == facts.end() || models::MappedFile(folder_ / "config.toml").text() == kept->second,
+    require(!study_ || kept == facts.end() ||
+                models::MappedFile(folder_ / "config.toml", models::run_file).text() == kept->second,
             "{}: is not the study that the store has a plan of; headroom run STUDY writes both again",
             (folder_ / "config.toml").string());
     unchecked_ = store.unchecked();

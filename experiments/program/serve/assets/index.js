@@ -29,10 +29,10 @@ function row_of(run, on_choice) {
       run = now;
       set_text(node.title, now.title || now.study);
       set_text(node.id, `${now.study} · ${now.profile}`);
-      bar.node.hidden = Boolean(now.problem);
+      bar.node.hidden = !now.is_read;
       set_text(node.problem, now.problem || "");
-      node.choose.disabled = Boolean(now.problem);
-      if (!now.problem) {
+      node.choose.disabled = !now.is_read;
+      if (now.is_read) {
         bar.update(now);
         set_text(node.words, progress_words(now));
         set_text(node.left, left_words(now));

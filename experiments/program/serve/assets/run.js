@@ -68,7 +68,7 @@ const events_url = (run) => `/api/events?${new URLSearchParams({ run: `${run.stu
 export function latest_curves(run) {
   const curves = curves_of(run);
   follow(events_url(run), (state) => {
-    if (state.problem) return;
+    if (!state.is_read) return;
     curves.take(state);
     curves.show(latest([...curves.trials.values()], 5)).catch(() => {});  // a deleted run keeps the curves that it has
   });
@@ -137,7 +137,8 @@ export function show_run(main, run) {
   follow(events_url(run), (state) => {
     show_machine(state.machine);
     problem.replaceChildren();
-    if (state.problem) return show_error(problem, new Error(state.problem));
+    if (state.problem) show_error(problem, new Error(state.problem));
+    if (!state.is_read) return;
     set_text(title, state.title || run.study);
     document.title = `${state.finished}/${state.planned} ${state.title || run.study} · headroom`;
     bar.update(state);

@@ -1,6 +1,8 @@
 #include "experiments/studies/run/store/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +10,7 @@
 #include <limits>
 
 #include "engine/error.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -24,6 +27,8 @@ std::string immutable_uri(const std::filesystem::path& path) {
   return uri + "?immutable=1";
 }
 
+std::string system_text(int reason) { return reason == 0 ? "" : fmt::format(" ({})", std::strerror(reason)); }
+
 }  // namespace
 
 Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::move(path)) {
@@ -31,25 +36,56 @@ Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::m
   try {
     open(is_read_only);
   } catch (const Error&) {
-    sqlite3_close(handle_);
+    close();
     throw;
   }
 }
 
-Database::Database(std::filesystem::path path, InMemory) : path_(std::move(path)) {
-  if (sqlite3_open(":memory:", &handle_) != SQLITE_OK) complain();
-}
+Database::Database(std::filesystem::path path, InMemory) : path_(std::move(path)) { stand_in_memory(); }
 
 Database Database::in_memory(std::filesystem::path path) { return Database(std::move(path), InMemory()); }
 
-Database::~Database() { sqlite3_close(handle_); }
+Database::~Database() { close(); }
+
+void Database::close() {
+  for (const auto& [text, statements] : idle_)
+    for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
+  idle_.clear();
+  sqlite3_close(handle_);
+  handle_ = nullptr;
+}
+
+sqlite3_stmt* Database::prepare(std::string_view sql) const {
+  if (const auto idle = idle_.find(std::string(sql)); idle != idle_.end() && !idle->second.empty()) {
+    sqlite3_stmt* const statement = idle->second.back();
+    idle->second.pop_back();
+    return statement;
+  }
+  sqlite3_stmt* statement = nullptr;
+  const int size = static_cast<int>(sql.size());
+  if (sqlite3_prepare_v2(handle_, sql.data(), size, &statement, nullptr) != SQLITE_OK) complain();
+  return statement;
+}
+
+void Database::give_back(sqlite3_stmt* statement) const {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  try {
+    idle_[sqlite3_sql(statement)].push_back(statement);
+  } catch (const std::exception&) {  // there is no memory for it
+    sqlite3_finalize(statement);
+  }
+}
 
 void Database::open(bool is_read_only) {
-  std::error_code none;
-  const auto status = std::filesystem::status(path_, none);
-  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
-          "{}: run store: is {}, not a file; move it aside", path_.string(),
-          std::filesystem::is_directory(status) ? "a folder" : "a device or a pipe");
+  // SQLite follows links, waits at a named pipe, and makes the file that a link to nothing names.
+  for (const char* ending : {"", "-wal", "-shm", "-journal"}) {
+    const std::string name = path_.string() + ending;
+    struct stat status {};
+    const bool is_there = fstatat(AT_FDCWD, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    const char* const other = is_there ? models::other_than_regular(status.st_mode) : nullptr;
+    require(!other, "{}: run store: is {}, not a file; move it aside", name, other ? other : "");
+  }
   const bool is_closed_folder = is_read_only && access(path_.parent_path().c_str(), W_OK) != 0;
   const std::string name = is_closed_folder ? immutable_uri(path_) : path_.string();
   const int flags = (is_closed_folder ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE) |
@@ -67,7 +103,7 @@ void Database::open(bool is_read_only) {
 }
 
 void Database::stand_in_memory() {
-  sqlite3_close(handle_);
+  close();
   if (sqlite3_open(":memory:", &handle_) != SQLITE_OK) complain();
 }
 
@@ -76,12 +112,21 @@ void Database::complain() const {
   const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
   const bool is_closed = (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_PERM) &&
                          access(path_.parent_path().c_str(), W_OK) != 0;
-  const std::string reason = is_closed ? std::strerror(errno) : "";
-  fail("{}: run store: {}{}", path_.string(), sqlite3_errmsg(handle_),
-       is_damaged            ? "; it is damaged: move it aside, and the next run makes another"
-       : code == SQLITE_BUSY ? "; another process is writing to it, and has not come to an end: is one stopped?"
-       : is_closed           ? fmt::format(": the folder cannot be written to ({}); --out names another", reason)
-                             : "");
+  const int closed_reason = errno, system_reason = sqlite3_system_errno(handle_);
+  std::error_code none;
+  const size_t bytes = std::filesystem::absolute(path_, none).string().size() + std::strlen("-journal");
+  const auto most = static_cast<size_t>(sqlite3_vfs_find(nullptr)->mxPathname);
+  std::string more;
+  if (is_damaged) more = "; it is damaged: move it aside, and the next run makes another";
+  else if (code == SQLITE_BUSY)
+    more = "; another process is writing to it, and has not come to an end: is one stopped?";
+  else if (is_closed)
+    more = fmt::format(": the folder cannot be written to ({}); --out names another", std::strerror(closed_reason));
+  else if (code == SQLITE_CANTOPEN && bytes > most)
+    more = fmt::format(": its path has {} bytes, and SQLite takes at most {}; name a shorter --out",
+                       bytes - std::strlen("-journal"), most - std::strlen("-journal"));
+  else if (code == SQLITE_IOERR || code == SQLITE_FULL || code == SQLITE_CANTOPEN) more = system_text(system_reason);
+  fail("{}: run store: {}{}", path_.string(), sqlite3_errmsg(handle_), more);
 }
 
 void Database::run(const char* sql) const {
@@ -98,12 +143,10 @@ bool Database::has_table(const std::string& name) const {
   return statement.bind(name).step();
 }
 
-Statement::Statement(const Database& database, std::string_view sql) : database_(database) {
-  const int size = static_cast<int>(sql.size());
-  if (sqlite3_prepare_v2(database.handle(), sql.data(), size, &statement_, nullptr) != SQLITE_OK) database.complain();
-}
+Statement::Statement(const Database& database, std::string_view sql)
+    : database_(database), statement_(database.prepare(sql)) {}
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+Statement::~Statement() { database_.give_back(statement_); }
 
 bool Statement::step() {
   const int code = sqlite3_step(statement_);

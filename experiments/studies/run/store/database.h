@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
+#include <vector>
 
 #include "engine/error.h"
 
@@ -32,7 +34,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Goes on with an empty database in memory in the file's place, under the file's name.
+  /// Goes on with an empty database in memory in the place of what there was, under the same name.
   void stand_in_memory();
   /// Runs statements without results.
   void run(const char* sql) const;
@@ -44,12 +46,17 @@ class Database {
   [[noreturn]] void complain() const;
 
  private:
+  friend class Statement;
+  sqlite3_stmt* prepare(std::string_view sql) const;
+  void give_back(sqlite3_stmt* statement) const;
+  void close();
   struct InMemory {};
   Database(std::filesystem::path path, InMemory);
   void open(bool is_read_only);
 
   std::filesystem::path path_;
   sqlite3* handle_ = nullptr;
+  mutable std::unordered_map<std::string, std::vector<sqlite3_stmt*>> idle_;  ///< prepared, by their text
 };
 
 /// A prepared statement; parameters and columns count from 1 and from 0, as SQLite's.

@@ -50,6 +50,8 @@ bool is_gone(const Owner& owner) {
   return !started.empty() && !owner.started.empty() && started != owner.started;
 }
 
+bool is_here(const Owner& owner) { return owner.machine == machine() && !is_gone(owner); }
+
 double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }

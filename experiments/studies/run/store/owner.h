@@ -18,6 +18,9 @@ Owner this_process();
 /// Whether a process is known to be gone. False for one on another machine: only the end of its lease shows that.
 bool is_gone(const Owner& owner);
 
+/// Whether it runs on this machine, or is stopped there.
+bool is_here(const Owner& owner);
+
 /// Seconds since 1970.
 double wall_clock();
 /// Seconds since some moment, the same for all of this process; setting the machine's clock does not change it.

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "engine/error.h"
-#include "experiments/studies/run/store/digest.h"
+#include "models/files/staging_folder.h"
 
 namespace headroom::experiments {
 namespace {
@@ -31,8 +31,8 @@ constexpr std::array<uint32_t, 12> network_types{
     0xaad7aaea,  // PanFS
 };
 
-void copy_store(const fs::path& store, const fs::path& shards) {
-  const RunStore from(store, RunStore::Access::read);
+void copy_store(const RunStore& from, const fs::path& shards) {
+  make_run_folder(shards);
   Shards to(shards);
   std::vector<TrialRecord> trials;
   from.each([&](TrialRecord&& trial) { trials.push_back(std::move(trial)); });
@@ -42,11 +42,32 @@ void copy_store(const fs::path& store, const fs::path& shards) {
   to.keep_notes(facts);
 }
 
+void take_along(const RunStore& from, const fs::path& store) {
+  RunStore(store, RunStore::Access::read).take_over(from.facts(), [&](const RunStore::TakeTrial& take) {
+    from.each([&](TrialRecord&& trial) { take(trial); });
+  });
+}
+
+/// Gives a store another name, and overwrites nothing. What its write-ahead log has goes along.
+void move_store_away(const fs::path& run) {
+  const OpenFolder folder(run);
+  const std::string name = "store.sqlite";
+  std::string free = name + ".before-shards";
+  for (int n = 2; !folder.move(name, free); ++n) free = fmt::format("{}.before-shards-{}", name, n);
+  for (const char* ending : {"-wal", "-shm"}) folder.move(name + ending, free + ending);
+}
+
 }  // namespace
 
 bool is_shared(const fs::path& run) {
   std::error_code error;
-  return fs::is_directory(run / "shards", error);
+  const fs::file_status status = fs::symlink_status(run / "shards", error);
+  return fs::is_directory(status) || fs::is_symlink(status);
+}
+
+bool has_store_file(const fs::path& run) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(run / "store.sqlite", error));
 }
 
 bool is_on_network(const fs::path& folder) {
@@ -58,27 +79,35 @@ bool is_on_network(const fs::path& folder) {
   return std::count(network_types.begin(), network_types.end(), static_cast<uint32_t>(about.f_type)) > 0;
 }
 
+void merge_ended_shards(const fs::path& run) {
+  if (!is_shared(run)) return;
+  try {
+    SharedFolder folder(run);
+    std::set<std::string> writers;
+    for (const Lease& lease : folder.leases.all()) writers.insert(writer_name(lease.owner));
+    folder.shards.merge(folder.leases.now(), writers);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): such as a folder that may only be read
+  }
+}
+
 void share_run(const fs::path& run) {
   const fs::path shards = run / "shards", store = run / "store.sqlite";
-  std::error_code error;
-  if (!fs::exists(store, error)) return make_run_folder(shards);
-  if (is_shared(run)) return fs::rename(store, store.string() + ".before-shards", error);
-  const fs::path fresh = run / (".shards-" + Digest().add(this_process().name).hex().substr(0, 16));
+  if (!has_store_file(run)) return make_inner_folder(shards);
   try {
-    RunStore(store, RunStore::Access::read).while_leases_stand([&](const std::vector<Lease>& leases) {
+    const RunStore reading(store, RunStore::Access::read_file);
+    RunStore(store, RunStore::Access::read_file).while_leases_stand([&](const std::vector<Lease>& leases) {
       for (const Lease& lease : leases)
         require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before its folder is shared",
                 store.string(), lease.owner.pid);
-      make_run_folder(fresh);
-      copy_store(store, fresh);
-      fs::rename(fresh, shards, error);
-      require(!error, "{}: cannot be made: {}", shards.string(), error.message());
-      fs::rename(store, store.string() + ".before-shards", error);
+      if (is_shared(run)) return take_along(reading, store);
+      models::StagingFolder fresh(shards);
+      copy_store(reading, fresh.path() / "shards");
+      fresh.publish("shards", models::Replace::never);
     });
   } catch (const Error&) {
-    fs::remove_all(fresh, error);
-    if (!is_shared(run)) throw;  // else another process was faster
+    if (has_store_file(run) || !is_shared(run)) throw;  // else another process was faster
   }
+  move_store_away(run);
 }
 
 }  // namespace headroom::experiments

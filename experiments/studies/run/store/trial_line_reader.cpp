@@ -42,6 +42,15 @@ class LineTable {
     require(fits, "'{}' is {}: expected a whole number from 0 to {}", key, models::shown(value), most);
     return value.get<int64_t>();
   }
+  /// Seconds since 1970 in the years 1 to 9999: a machine's clock may stand before 1970.
+  double moment(const char* key) const {
+    constexpr double year_1 = -62'135'596'800, year_9999 = 253'402'300'799;
+    const json& value = at(key);
+    const double seconds = value.is_number_integer() ? value.get<double>() : NAN;
+    require(seconds >= year_1 && seconds <= year_9999,
+            "'{}' is {}: expected whole seconds since 1970, within the years 1 to 9999", key, models::shown(value));
+    return seconds;
+  }
   double amount(const char* key) const {
     const json& value = at(key);
     const double x = value.is_number() ? value.get<double>() : -1;
@@ -140,12 +149,6 @@ std::vector<std::pair<double, double>> read_predictions(const json& lists) {
   return out;
 }
 
-/// 32 hexadecimal digits.
-bool is_trial_id(const std::string& id) {
-  return id.size() == 32 &&
-         std::all_of(id.begin(), id.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
 /// Adds one place of the plan.
 void add_place(const json& place, const std::string& trial, std::map<int64_t, PlanEntry>& plan) {
   const bool is_whole = place.is_array() && place.size() == 6 && place[0].is_number_integer() && place[0] >= 0 &&
@@ -170,7 +173,47 @@ json line_object(const std::string& line) {
   return object;
 }
 
+TrialRecord read_trial_line(const LineTable& in, bool is_whole, std::map<int64_t, PlanEntry>& plan) {
+  TrialRecord r;
+  r.id = in.text("id");
+  r.config = in.text("config");
+  try {
+    line_object(r.config);
+  } catch (const Error& error) {
+    fail("'config' {}", error.what());
+  }
+  const std::string status = in.text("status");
+  require(status == "finished" || status == "failed", "'status' is '{}': expected finished or failed", excerpt(status));
+  r.status = status == "finished" ? TrialStatus::finished : TrialStatus::failed;
+  r.message = in.text("message");
+  r.ended = in.moment("ended");
+  r.seconds = in.amount("seconds");
+  r.attempts = in.count("attempts");
+  r.steps = in.count("steps");
+  r.parameters = in.count("parameters");
+  r.flops = in.amount("flops");
+  r.code = in.text("code");
+  r.data = in.texts("data");
+  for (const json& place : in.list("plan")) add_place(place, r.id, plan);
+  r.validation = read_scores(in.table("validation"), "'validation'");
+  r.test = read_scores(in.table("test"), "'test'");
+  for (const auto& [metric, values] : in.table("test_parts").items()) {
+    r.test_parts[plain_name(metric, "'test_parts'")] = read_reals(values, "'test_parts'");
+    for (const double x : r.test_parts[metric])
+      require(!std::isnan(x), "'test_parts' of {} has null: expected numbers", excerpt(metric));
+  }
+  if (!is_whole) return r;
+  r.history = read_history(in.list("history"));
+  r.predictions = read_predictions(in.list("predictions"));
+  return r;
+}
+
 }  // namespace
+
+bool is_trial_id(std::string_view id) {
+  return id.size() == 32 &&
+         std::all_of(id.begin(), id.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
 
 PublishedRun run_from_line(const std::string& line, std::map<int64_t, PlanEntry>& plan) {
   const json object = line_object(line);
@@ -208,39 +251,16 @@ PublishedRun run_from_line(const std::string& line, std::map<int64_t, PlanEntry>
 
 TrialRecord trial_from_line(const std::string& line, bool is_whole, std::map<int64_t, PlanEntry>& plan) {
   const json object = line_object(line);
+  return read_trial_line(LineTable(object), is_whole, plan);
+}
+
+TrialRecord shard_trial_from_line(const std::string& line, std::string& level) {
+  const json object = line_object(line);
   const LineTable in(object);
-  TrialRecord r;
-  r.id = in.text("id");
-  r.config = in.text("config");
-  try {
-    line_object(r.config);
-  } catch (const Error& error) {
-    fail("'config' {}", error.what());
-  }
-  const std::string status = in.text("status");
-  require(status == "finished" || status == "failed", "'status' is '{}': expected finished or failed", excerpt(status));
-  r.status = status == "finished" ? TrialStatus::finished : TrialStatus::failed;
-  r.message = in.text("message");
-  constexpr int64_t year_9999 = 253'402'300'799;
-  r.ended = static_cast<double>(in.count("ended", year_9999));
-  r.seconds = in.amount("seconds");
-  r.attempts = in.count("attempts");
-  r.steps = in.count("steps");
-  r.parameters = in.count("parameters");
-  r.flops = in.amount("flops");
-  r.code = in.text("code");
-  r.data = in.texts("data");
-  for (const json& place : in.list("plan")) add_place(place, r.id, plan);
-  r.validation = read_scores(in.table("validation"), "'validation'");
-  r.test = read_scores(in.table("test"), "'test'");
-  for (const auto& [metric, values] : in.table("test_parts").items()) {
-    r.test_parts[plain_name(metric, "'test_parts'")] = read_reals(values, "'test_parts'");
-    for (const double x : r.test_parts[metric])
-      require(!std::isnan(x), "'test_parts' of {} has null: expected numbers", excerpt(metric));
-  }
-  if (!is_whole) return r;
-  r.history = read_history(in.list("history"));
-  r.predictions = read_predictions(in.list("predictions"));
+  std::map<int64_t, PlanEntry> none;
+  TrialRecord r = read_trial_line(in, true, none);
+  r.weights = in.text("weights");
+  level = in.text("level");
   return r;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/studies/results.h"
@@ -28,6 +29,9 @@ struct PublishedRun : RunFacts {
   bool is_whole = true;
 };
 
+/// Whether a text is one that trials' ids are: 32 hexadecimal digits.
+bool is_trial_id(std::string_view id);
+
 /// The line that describes a run, with the places of its plan whose trials are not in `ids`. Ends with a line feed.
 std::string line_of_run(const PublishedRun& run, const std::set<std::string>& ids);
 /// The line of a trial with its places in run.plan. Ends with a line feed.
@@ -38,5 +42,8 @@ PublishedRun run_from_line(const std::string& line, std::map<int64_t, PlanEntry>
 /// What line_of_trial() wrote, without series, x, choice and seed, which go to `plan`, and without weights. Throws
 /// Error as above.
 TrialRecord trial_from_line(const std::string& line, bool is_whole, std::map<int64_t, PlanEntry>& plan);
+/// The same of a whole line that has weights, too, and the instruction set of the kernels that trained it, which goes
+/// to `level`.
+TrialRecord shard_trial_from_line(const std::string& line, std::string& level);
 
 }  // namespace headroom::experiments

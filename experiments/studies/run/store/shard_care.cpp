@@ -1,0 +1,131 @@
+// What is done to whole shards: lines that cannot be read are taken out, and ended shards are put together.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "engine/error.h"
+#include "experiments/studies/run/store/owner.h"
+#include "experiments/studies/run/store/shards.h"
+#include "models/files/atomic_file.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr size_t fewest_merged = 16;                    ///< shards; fewer stay as they are
+constexpr uint64_t largest_merged = uint64_t{1} << 24;  ///< bytes; a larger one was merged before
+constexpr size_t most_held = size_t{1} << 26;           ///< bytes in memory, but for the last shard's
+
+bool can_be_read(std::string_view line) {
+  try {
+    parse_shard_line(line, seal_of(line));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Calls `f` with every line of a shard that can be read and is none of `others`; false where there was something else.
+bool each_sound(const OpenFile& file, const std::set<int64_t>& others, const std::function<void(std::string_view)>& f) {
+  LineScanner lines(file, 0, file.look().bytes);
+  bool is_sound = true;
+  int64_t number = 0;
+  while (const auto line = lines.next()) {
+    const bool is_kept = !others.contains(++number) && can_be_read(*line);
+    if (is_kept) f(*line);
+    is_sound = is_sound && is_kept;
+  }
+  return is_sound && !lines.is_too_long() && seal_of(lines.rest().substr(0, lines.rest().size() - 1)).empty();
+}
+
+/// Writes a shard anew without what cannot be read and the lines `others`. What was done; "" for nothing.
+std::string take_out(const OpenFolder& folder, const std::string& name, const std::set<int64_t>& others) {
+  const OpenFile file(folder, name, O_RDONLY);
+  if (file.is_missing()) return "";
+  if (!file.is_open() && !file.other()) file.complain("cannot be read");
+  int64_t kept = 0;
+  if (file.is_open() && each_sound(file, others, [&](std::string_view) { ++kept; })) return "";
+  const std::string path = file.path().string();
+  if (kept == 0) return fmt::format("{} is now {}; the next run trains what is missing", path, folder.set_aside(name));
+  models::AtomicFile fresh(file.path());
+  each_sound(file, others, [&](std::string_view line) {
+    fresh.write(line.data(), line.size());
+    fresh.write("\n", 1);
+  });
+  const std::string old = folder.set_aside(name, SetAside::copy);
+  fresh.commit();
+  return fmt::format("{} has its sound lines, {}; the next run trains what is missing; the old file is {}", path, kept,
+                     old);
+}
+
+/// "HOST-PID" of HOST-PID.jsonl, and of HOST-PID-2.jsonl, which may also be that of another host.
+std::vector<std::string> writers_of(const std::string& name) {
+  const std::string stem = name.substr(0, name.find(".jsonl"));
+  return {stem, stem.substr(0, stem.rfind('-'))};
+}
+
+/// Whether a process of that name, on this host, may still write.
+bool is_running_here(const std::string& writer) {
+  const std::string here = writer_name(this_process()), host = here.substr(0, here.rfind('-') + 1);
+  if (!writer.starts_with(host)) return false;
+  const long pid = std::strtol(writer.c_str() + host.size(), nullptr, 10);
+  return pid > 0 && (kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH);
+}
+
+}  // namespace
+
+std::vector<std::string> Shards::repair(const std::vector<Fault>& others) const {
+  const OpenFolder folder(folder_);
+  if (!folder.is_open()) folder.complain();
+  std::map<std::string, std::set<int64_t>> lines;  // by shard
+  for (const Fault& fault : others) lines[fault.file.filename().string()].insert(fault.line);
+  std::vector<std::string> done;
+  for (const std::string& name : folder.names())
+    if (is_shard(name))
+      if (std::string what = take_out(folder, name, lines[name]); !what.empty()) done.push_back(std::move(what));
+  Shards facts(folder_);
+  facts.new_facts();
+  for (const Fault& fault : facts.faults())
+    done.push_back(fmt::format("{} is now {}; the next run writes it again", fault.file.string(),
+                               folder.set_aside(fault.file.filename().string())));
+  return done;
+}
+
+void Shards::merge(double now, const std::set<std::string>& writers) {
+  const OpenFolder folder(folder_);
+  if (!folder.is_open()) folder.complain();
+  std::vector<std::pair<std::string, FileLook>> ended, held;
+  for (const std::string& name : folder.names()) {
+    const std::optional<FileLook> look = is_shard(name) ? folder.look_at(name) : std::nullopt;
+    bool may_grow = !look || look->other || look->bytes > largest_merged || now - look->changed_at() < lease_seconds;
+    for (const std::string& writer : writers_of(name))
+      may_grow = may_grow || writers.contains(writer) || is_running_here(writer);
+    if (!may_grow) ended.emplace_back(name, *look);
+  }
+  if (ended.size() < fewest_merged) return;
+  std::string text;
+  const auto move_held = [&] {
+    if (!text.empty()) write_own(text);
+    for (const auto& [name, look] : held)
+      if (folder.look_at(name) == look) folder.remove(name);
+    held.clear();
+    text.clear();
+  };
+  for (const auto& [name, look] : ended) {
+    const OpenFile file(folder, name, O_RDONLY);
+    if (!file.is_open() || file.look() != look) continue;
+    const size_t before = text.size();
+    size_t bytes = 0;
+    const bool is_sound = each_sound(file, {}, [&](std::string_view line) {
+      text.append(line) += '\n';
+      bytes += line.size() + 1;
+    });
+    if (is_sound && bytes == look.bytes) held.emplace_back(name, look);
+    else text.resize(before);  // it stays as it is, for doctor
+    if (text.size() > most_held) move_held();
+  }
+  move_held();
+}
+
+}  // namespace headroom::experiments
