@@ -114,9 +114,8 @@ bool is_safetensors(std::string_view bytes) {
   return header < (uint64_t{1} << 27) && bytes.substr(sizeof header).starts_with("{\"");
 }
 
-}  // namespace
-
-std::string other_kind(std::string_view bytes, bool is_text_wanted) {
+/// What a file is by its bytes, and what to do about it; "" where it is of no kind that is known here.
+std::string other_kind(std::string_view bytes, bool is_text_wanted = false) {
   if (bytes.empty()) return "is empty: fetch or write it again";
   if (bytes.starts_with("PK\x03\x04")) {
     const std::string_view start = bytes.substr(0, 4096);
@@ -136,6 +135,8 @@ std::string other_kind(std::string_view bytes, bool is_text_wanted) {
   if (is_safetensors(bytes)) return "is a safetensors file: name the folder that has it, with config.json";
   return kind_of_text(bytes, is_text_wanted);
 }
+
+}  // namespace
 
 std::string other_kind_or(std::string_view bytes, const std::string& wrong) {
   const std::string kind = other_kind(bytes);
