@@ -154,7 +154,7 @@ void read_rope_scaling(const GgufFile& file, const ArchitectureKeys& in, const F
     s.low = yarn_slow, s.high = yarn_fast;
     s.original_length = in.count("rope.scaling.original_context_length", c.max_length);
     s.attention_factor *= yarn_attention(s.factor);
-  } else if (kind == "longrope" && family.gguf == "llama") {
+  } else if (kind == "longrope" && family.divisors_in_gguf) {
     s.kind = RopeScalingKind::longrope;
     s.original_length = in.count("rope.scaling.original_context_length", c.max_length);
     s.factor = std::max(1.0, static_cast<double>(c.max_length) / static_cast<double>(s.original_length));

@@ -53,6 +53,9 @@ struct Family {
   bool qk_norm = false;   ///< every head's queries and keys are normalised
   WindowRule window = WindowRule::none;
   std::string_view with_window = name;       ///< the family whose config.json can say that such a model has a window
+  std::string_view tokenizer{};              ///< transformers' class of it where no file names one
+  bool owns_tokenizer = false;               ///< that class is taken whatever the files name
+  bool divisors_in_gguf = false;             ///< readers of GGUF look for tensors of rotary divisors
   bool interleaved_in_gguf = false;          ///< rows of queries and keys lie in rotary pairs there (2i, 2i + 1)
   std::vector<std::string_view> harmless{};  ///< keys of config.json that change nothing that is computed
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "engine/error.h"
+#include "models/families/family.h"
 #include "models/files/json.h"
 #include "models/tokenizers/bpe_tokenizer.h"
 
@@ -20,17 +21,15 @@ std::optional<std::string> text_in(const Json& value) {
   return std::nullopt;
 }
 
-/// The class that transformers 5 takes: what the tokenizer's file names, else config.json, but for qwen2, whose own it
-/// always takes; without a name the model's.
+/// The class that transformers 5 takes: what the tokenizer's file names, else config.json, but for families that own
+/// theirs; without a name the family's.
 std::string class_of(const Json& tokenizer, const Json& config) {
   const auto text = [](const Json& json, const char* key) { return text_in(json.value(key, Json())).value_or(""); };
   // Our own compact folders say the family.
-  const std::string model = text(config, config.contains("family") ? "family" : "model_type");
+  const Family* family = find_family(text(config, config.contains("family") ? "family" : "model_type"));
   std::string name = text(tokenizer, "tokenizer_class");
   if (name.empty()) name = text(config, "tokenizer_class");
-  if (model == "qwen2" || (name.empty() && model == "qwen3")) return "Qwen2Tokenizer";
-  if (name.empty() && model == "gpt2") return "GPT2Tokenizer";
-  if (name.empty() && model.starts_with("gemma")) return "GemmaTokenizer";
+  if (family && (name.empty() || family->owns_tokenizer)) name = family->tokenizer;
   return name.ends_with("Fast") ? name.substr(0, name.size() - 4) : name;
 }
 

@@ -73,7 +73,6 @@ void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pair
 void check_rope(const Family& family, const TransformerConfig& c) {
   const RopeScaling &s = c.rope_scaling, &window = c.window_rope_scaling;
   const bool is_gemma = family.stack == Stack::gemma;
-  const bool is_llama = family.gguf == find_gguf_family(uneven_llama)->gguf;
   const bool is_plain = s.kind == RopeScalingKind::none || s.kind == RopeScalingKind::linear;
   require(!is_gemma || (window.kind == RopeScalingKind::none && window.attention_factor == 1 && is_plain &&
                         s.attention_factor == 1),
@@ -81,7 +80,8 @@ void check_rope(const Family& family, const TransformerConfig& c) {
           name_of(window.kind));
   // Readers of other families look for no tensors of divisors.
   const bool has_usual_bounds = s.kind != RopeScalingKind::yarn || has_gguf_yarn(c);
-  require(is_llama || (s.kind != RopeScalingKind::longrope && s.kind != RopeScalingKind::llama3 && has_usual_bounds),
+  require(family.divisors_in_gguf ||
+              (s.kind != RopeScalingKind::longrope && s.kind != RopeScalingKind::llama3 && has_usual_bounds),
           "rope scaling {}{}: no GGUF file of {} says so", name_of(s.kind),
           has_usual_bounds ? "" : " with bounds of its own, or not truncated", family.gguf);
 }
