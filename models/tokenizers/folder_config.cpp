@@ -95,8 +95,9 @@ FolderConfig read_folder_config(const fs::path& folder) {
 }
 
 AddedToken read_added_token(const Json& token, const Json& id) {
-  const bool is_object = token.is_object();
-  const std::string text = is_object ? text_in(token.value("content", Json())).value_or("") : "";
+  const Json content = token.is_object() ? token.value("content", Json()) : Json();
+  require(content.is_null() || content.is_string(), "content is {}, expected a string", shown(content));
+  const std::string text = text_in(content).value_or("");
   const bool is_id = id.is_number_integer() && id >= 0 && id <= max_token_id;
   require(!text.empty() && is_id, "added token {} has id {}", quoted_name(text), shown(id));
   const auto flag = [&](const char* key, bool absent) {
