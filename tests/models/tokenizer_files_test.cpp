@@ -167,7 +167,7 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
   CHECK_THROWS_WITH(load_tokenizer(folder.path().string()), contains("holds no tokenizer"));
   CHECK_THROWS_WITH(load_tokenizer((folder / "absent").string()), contains("absent: cannot read the tokenizer file"));
   refused("tokenizer.model", "\n\x0e\n\x05<unk>", "a field of 14 bytes ends beyond the 7 that are left (truncated?)");
-  refused("tokenizer.model", "", "has 0 ranks");
+  refused("tokenizer.model", "", "is empty: fetch or write it again");
   refused("tokenizer.model", "IQ== 0\nIg== 1\n", "has 2 ranks, Llama 3 has 128000 (truncated?)");
   refused("tokenizer.model", "IQ== 0\nIg==\n", "line 2: expected a token in base64");
   refused("tokenizer.model", "I*== 0\n", "line 1: expected a token in base64");

@@ -157,7 +157,7 @@ TEST_CASE("GGUF headers that lie are refused", "[gguf]") {
   const std::string bytes = file_bytes();
   CHECK(refusal("GGML" + bytes.substr(4)) == "m.gguf: does not start with 'GGUF': no GGUF file");
   CHECK(refusal(with(bytes, "GGUF" + raw(uint32_t{3}), "GGUF" + raw(uint32_t{1}))) ==
-        "m.gguf: has version 1; 2 and 3 are read");
+        "m.gguf: has version 1; 2 and 3 are read: fetch or convert the model anew");
   const auto counts = [&](uint64_t tensor_count, uint64_t keys) {
     return with(bytes, raw(uint64_t{5}) + raw(uint64_t{9}), raw(tensor_count) + raw(keys));
   };
