@@ -23,7 +23,7 @@ void check_one_wins(const std::filesystem::path& folder, const std::string& firs
 }  // namespace
 
 TEST_CASE("of two commands that write one file or folder at once one fails") {
-  const std::filesystem::path models = std::filesystem::path(HEADROOM_SOURCE_ROOT) / "tests/models/pretrained";
+  const std::filesystem::path models = std::filesystem::path(source_root()) / "tests/models/pretrained";
   const std::string model = (models / "checkpoints/smollm2").string(), text = (models / "text.txt").string();
   for (int round = 0; round < 3; ++round) {
     const TemporaryFolder folder;
