@@ -1,4 +1,5 @@
 #include "models/files/other_kind.h"
+#include "models/files/utf8.h"
 
 #include <fmt/format.h>
 
@@ -53,10 +54,10 @@ std::string start_of_text(std::string_view bytes) {
 }
 
 bool is_plain_text(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 ? byte != 0x7F : c == '\n' || c == '\r' || c == '\t';
-  });
+  return valid_utf8(bytes) == bytes.size() && std::all_of(bytes.begin(), bytes.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return byte >= 0x20 ? byte != 0x7F : c == '\n' || c == '\r' || c == '\t';
+         });
 }
 
 /// The text between `before`, where it is found, and the next `after`.

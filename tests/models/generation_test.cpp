@@ -142,7 +142,7 @@ TEST_CASE("a conversation is encoded as its template has it", "[generation]") {
   const auto text = [&](const ChatTemplate& chat_template, const std::vector<ChatMessage>& turns) {
     return tokenizer->decode(chat_template.encode(turns, *tokenizer, 65, {66}));
   };
-  const ChatTemplate chatml("<|im_start|>system\\nBe kind.<|im_end|>");
+  const ChatTemplate chatml("{{ '<|im_start|>system\\nBe kind.<|im_end|>' }}");
   CHECK(text(chatml, messages) ==
         "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nhi <|im_end|><|im_end|>\n"
         "<|im_start|>assistant\nyes <|im_end|>\n<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n");
