@@ -105,7 +105,7 @@ TEST_CASE("TOML that lies too deep is an error with its place, however it gets t
 
 TEST_CASE("TOML that is written back reads as it was, and shows what it holds") {
   const std::string text =
-      "[\"a.\\u007F\\n\"]\n\"]\\u202E\" = \"x\\u0000\\n\\u0085\\u2028\\\"\\\\\u00e9\"\nb = [\"\\u001B\", { c = "
+      "[\"a.\\u007F\\u000A\"]\n\"]\\u202E\" = \"x\\u0000\\u000A\\u0085\\u2028\\\"\\\\\u00e9\"\nb = [\"\\u001B\", { c = "
       "\"\\uFEFF\" }]\n";
   const std::string written = to_toml(parse_toml(text, "x", false));
   CHECK(written == text);

@@ -281,7 +281,7 @@ void eval(EvalArguments& arguments, bool has_context) {
 
 void add_eval_command(Command app) {
   const Command command =
-      app.command("eval", "measure a trained model's perplexity on a text, its choices or its classes");
+      app.command("eval", "measure a trained model's perplexity, choices or classes");
   const auto a = std::make_shared<EvalArguments>();
   add_model_options(command, a->model);
   add_exact_option(command, a->model);
