@@ -95,8 +95,8 @@ SequenceTokens::SequenceTokens(std::vector<SequenceRows> given, engine::Device d
     require(own.begin == static_cast<int64_t>(at.size()) && own.begin < own.end && own.prefix <= own.begin,
             "sequences: rows [{}, {}) behind a prefix of {} do not follow {} rows", own.begin, own.end, own.prefix,
             at.size());
-    const int64_t first = own.state ? own.state->offset() : own.prefix;
-    for (int64_t i = own.begin; i < own.end; ++i) at.push_back(first + i - own.begin);
+    first.push_back(own.state ? own.state->offset() : own.prefix);
+    for (int64_t i = own.begin; i < own.end; ++i) at.push_back(first.back() + i - own.begin);
     end = std::max(end, at.back() + 1);
   }
   positions = Tensor::from({static_cast<int64_t>(at.size())}, at).to(device);  // (T)

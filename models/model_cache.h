@@ -77,8 +77,9 @@ struct SequenceTokens {
   SequenceTokens(std::vector<SequenceRows> rows, engine::Device device);
 
   std::vector<SequenceRows> rows;
-  Tensor positions;  ///< i64 (T), on the device
-  int64_t end = 0;   ///< they are below it
+  std::vector<int64_t> first;  ///< each one's first position: a state's offset grows while a model's layers run
+  Tensor positions;            ///< i64 (T), on the device
+  int64_t end = 0;             ///< they are below it
 };
 
 }  // namespace headroom::models

@@ -133,9 +133,9 @@ engine::RopeTable RopeTurns::at(const engine::Tensor& positions, int64_t end) co
 engine::RopeTable RopeTurns::at(const SequenceTokens& sequences) const {
   if (sequences.end <= limit_) return at(sequences.positions, sequences.end);
   std::vector<engine::Tensor> parts;
-  for (const SequenceRows& own : sequences.rows) {
-    const int64_t first = own.state ? own.state->offset() : own.prefix;
-    parts.push_back(rows(first, first + own.end - own.begin).angles);
+  for (size_t i = 0; i < sequences.rows.size(); ++i) {
+    const SequenceRows& own = sequences.rows[i];
+    parts.push_back(rows(sequences.first[i], sequences.first[i] + own.end - own.begin).angles);
   }
   return {engine::concat(parts, 0), interleaved_};  // (T, 3, D)
 }

@@ -60,18 +60,18 @@ TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[f
 TEST_CASE("of several that take one name at once one gets it", "[files]") {
   const testing::TemporaryFolder folder;
   const fs::path target = folder / "out";
-  enum class Kind { file, folder, over_an_empty_folder };
+  enum class Over { file, folder, empty_folder };
   for (int round = 0; round < 20; ++round)
-    for (const Kind kind : {Kind::file, Kind::folder, Kind::over_an_empty_folder}) {
+    for (const Over kind : {Over::file, Over::folder, Over::empty_folder}) {
       fs::remove_all(target);
-      if (kind == Kind::over_an_empty_folder) fs::create_directory(target);
+      if (kind == Over::empty_folder) fs::create_directory(target);
       std::atomic<int> ready{0}, winners{0};
       std::vector<std::thread> threads;
       for (int i = 0; i < 4; ++i)
         threads.emplace_back([&, i] {
           const fs::path name = folder / std::to_string(i);
           fs::remove_all(name);
-          if (kind == Kind::file) {
+          if (kind == Over::file) {
             testing::write_bytes(name, "x");
           } else {
             fs::create_directory(name);
