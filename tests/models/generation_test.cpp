@@ -167,9 +167,9 @@ TEST_CASE("a conversation is encoded as its template has it", "[generation]") {
   CHECK_THAT(refused({{"user", "a"}, {"system", "b"}}), contains("only the first may be"));
   CHECK_THAT(refused({{"tool", "a"}}), contains("role 'tool' is unknown"));
   CHECK_THAT(error_of([&] { ChatTemplate("[INST]<<SYS>>").encode(messages, *tokenizer, {}, {}); }),
-             contains("the model names no beginning token"));
+             contains("has no token that begins a text"));
   CHECK_THAT(error_of([&] { chatml.encode(messages, *make_byte_tokenizer(), {}, {}); }),
-             contains("<|im_start|> is no token of byte"));
+             contains("byte has no token <|im_start|>"));
 }
 
 TEST_CASE("generation on a GPU chooses the tokens that it chooses on the CPU", "[generation]") {

@@ -31,14 +31,16 @@ TEST_CASE("commands, options and values complete") {
   TemporaryFolder files;
   const auto folder = files.path();
   std::filesystem::create_directories(folder / "experiments");
-  std::ofstream(folder / "experiments" / "small.toml") << small_study() << "[profile.tiny]\n[profile.large]\n"
-                                                       << "[profile.\"$(touch x)\"]\n[profile.\"a;b\"]\n";
+  std::ofstream(folder / "experiments" / "small.toml") << small_study() << "[profile.tiny]\n[profile.large]\n";
+  // Names that a shell would run are not offered, though a file may hold them.
+  std::ofstream(folder / "experiments" / "odd.toml") << "[profile.tiny]\n[profile.\"$(touch x)\"]\n[profile.\"a;b\"]\n";
   std::ofstream(folder / "experiments" / "broken.toml") << "[study\n";
   CHECK(offered(folder, {"tok"}) == Words{"tokenize"});
   CHECK(offered(folder, {"data", ""}) == Words{"list", "fetch", "verify"});
   CHECK(offered(folder, {"run", "s"}) == Words{"small", ":toml"});
   CHECK(offered(folder, {"run", "small", "--prof"}) == Words{"--profile"});
   CHECK(offered(folder, {"run", "small", "--profile", ""}) == Words{"paper", "tiny", "large"});
+  CHECK(offered(folder, {"run", "odd", "--profile", ""}) == Words{"paper", "tiny"});
   CHECK(offered(folder, {"run", "--profile=t"}) == Words{"--profile=tiny"});
   CHECK(offered(folder, {"report", "small", "small", "--profile", "l"}) == Words{"large"});
   CHECK(offered(folder, {"run", "small", "x"}).empty());  // it takes one study only
