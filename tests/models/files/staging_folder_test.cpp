@@ -60,9 +60,9 @@ TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[f
 TEST_CASE("of several that take one name at once one gets it", "[files]") {
   const testing::TemporaryFolder folder;
   const fs::path target = folder / "out";
-  enum class Over { file, folder, empty_folder };
+  enum class Over { file, full_folder, empty_folder };
   for (int round = 0; round < 20; ++round)
-    for (const Over kind : {Over::file, Over::folder, Over::empty_folder}) {
+    for (const Over kind : {Over::file, Over::full_folder, Over::empty_folder}) {
       fs::remove_all(target);
       if (kind == Over::empty_folder) fs::create_directory(target);
       std::atomic<int> ready{0}, winners{0};
