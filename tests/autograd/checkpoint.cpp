@@ -8,7 +8,9 @@ using namespace headroom::autograd;
 
 namespace {
 
-Var leaf(const Shape& shape, uint64_t seed) { return Var(engine::random_normal(shape, 0, 1, {seed, 0, 0}), true); }
+Var random_leaf(const Shape& shape, uint64_t seed) {
+  return Var(engine::random_normal(shape, 0, 1, {seed, 0, 0}), true);
+}
 std::vector<float> bits_of(const Tensor& x) { return x.to_vector<float>(); }
 
 struct Gradients {
@@ -17,7 +19,7 @@ struct Gradients {
 
 /// Two blocks of linear, gelu and dropout, each plain or as a checkpoint; the second uses its input twice.
 Gradients two_blocks(bool checkpointed) {
-  const Var x = leaf({6, 8}, 1), weight = leaf({8, 8}, 2);
+  const Var x = random_leaf({6, 8}, 1), weight = random_leaf({8, 8}, 2);
   engine::Rng rng(3);
   const auto block = [&](const Var& in) {
     const engine::RngKey key = rng.take("dropout", in.value().numel());
@@ -42,7 +44,7 @@ TEST_CASE("checkpoint: the bits of the plain block, with captured parameters and
 
 TEST_CASE("checkpoint: saved values are freed until backward") {
   const auto active = [](bool checkpointed) {
-    const Var x = leaf({64, 256}, 1);
+    const Var x = random_leaf({64, 256}, 1);
     const auto f = [](const std::vector<Var>& v) { return exp(tanh(exp(tanh(v[0])))); };
     const int64_t before = engine::allocator_stats().active;
     const Var y = checkpointed ? checkpoint(f, {x}) : f({x});
@@ -52,7 +54,7 @@ TEST_CASE("checkpoint: saved values are freed until backward") {
 }
 
 TEST_CASE("checkpoint: only captured leaves need a gradient, undefined inputs, nothing under no_grad") {
-  const Var weight = leaf({3}, 1), x(Tensor::full({3}, 2));
+  const Var weight = random_leaf({3}, 1), x(Tensor::full({3}, 2));
   const auto f = [&](const std::vector<Var>& v) { return v[1].defined() ? v[1] : v[0] * weight; };
   sum(checkpoint(f, {x, Var()})).backward();
   CHECK(bits_of(weight.grad()) == std::vector<float>{2, 2, 2});
@@ -61,7 +63,7 @@ TEST_CASE("checkpoint: only captured leaves need a gradient, undefined inputs, n
 }
 
 TEST_CASE("checkpoint: the gradient of what it captures is final when it is done") {
-  const Var x = leaf({3}, 1), weight = leaf({3}, 2);
+  const Var x = random_leaf({3}, 1), weight = random_leaf({3}, 2);
   const auto inner = [&](const std::vector<Var>& v) { return v[0] * weight; };
   const auto outer = [&](const std::vector<Var>& v) { return checkpoint(inner, {v[0] * weight}); };
   std::vector<std::vector<float>> told;
@@ -72,7 +74,7 @@ TEST_CASE("checkpoint: the gradient of what it captures is final when it is done
 }
 
 TEST_CASE("checkpoint: one inside the other") {
-  const Var x = leaf({4}, 1), weight = leaf({4}, 2);
+  const Var x = random_leaf({4}, 1), weight = random_leaf({4}, 2);
   const auto inner = [&](const std::vector<Var>& v) { return tanh(v[0] * weight); };
   const auto outer = [&](const std::vector<Var>& v) { return exp(checkpoint(inner, {v[0] * v[0]})); };
   sum(checkpoint(outer, {x})).backward();
@@ -85,7 +87,7 @@ TEST_CASE("checkpoint: one inside the other") {
 }
 
 TEST_CASE("checkpoint: a captured value that changed, or is no leaf, is an error") {
-  const Var x = leaf({3}, 1), weight = leaf({3}, 2);
+  const Var x = random_leaf({3}, 1), weight = random_leaf({3}, 2);
   const Var loss = sum(checkpoint([&](const std::vector<Var>& v) { return v[0] * weight; }, {x}));
   engine::copy_inplace(weight.value(), Tensor::zeros({3}));
   CHECK_THROWS_WITH(loss.backward(), testing::contains("written in place"));

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// All that a store has of trials, but for the times.
-std::string contents(const fs::path& path) {
+std::string trials_in(const fs::path& path) {
   std::string text;
   RunStore(path, RunStore::Access::read).each([&](TrialRecord&& t) {
     text += fmt::format("{} {} {} {} {} {} {} {:a}\n", t.id, name_of(t.status), t.message, t.config, t.weights,
@@ -54,7 +54,7 @@ TEST_CASE("a shared folder gives back to the bit what several put, as one store 
       one.put(trial);
     CHECK(first.find(id("a"))->is_checked);
   }
-  CHECK(contents(run.store) == contents(plain));
+  CHECK(trials_in(run.store) == trials_in(plain));
   CHECK_FALSE(fs::exists(run.store));
   CHECK(RunStore::exists(run.store));
   CHECK(stored_runs(run.temporary.path()).size() == 2);
@@ -290,7 +290,7 @@ TEST_CASE("what is folded does not depend on the order of the shards") {
     RunStore store(run.store);
     CHECK(store.known().at(id("a")).is_finished);
     CHECK(store.known().at(id("a")).attempts == 2);
-    found.push_back(contents(run.store));
+    found.push_back(trials_in(run.store));
   }
   CHECK(found[0] == found[1]);
 }
@@ -340,10 +340,10 @@ TEST_CASE("a store of one host becomes a shared one with all that it has") {
     before.add_note("note");
     REQUIRE(before.acquire(id("c"), "", this_process(), {}, wall_clock()) == LeaseResult::taken);
   }
-  const std::string wanted = contents(store);
+  const std::string wanted = trials_in(store);
   CHECK(contains(error_of([&] { share_run(store.parent_path()); }), "stop that one before its folder is shared"));
   CHECK_FALSE(is_shared(store.parent_path()));
-  CHECK(contents(store) == wanted);
+  CHECK(trials_in(store) == wanted);
   {
     RunStore before(store);
     before.release(id("c"), before.leases()[0].owner);
@@ -355,7 +355,7 @@ TEST_CASE("a store of one host becomes a shared one with all that it has") {
   CHECK(contains(error_of([&] { late.acquire(id("d"), "", this_process(), {}, 0); }), "run it again"));
   CHECK(is_shared(store.parent_path()));
   CHECK_FALSE(fs::exists(store));
-  CHECK(contents(store) == wanted);
+  CHECK(trials_in(store) == wanted);
   CHECK(RunStore(store).notes().size() == 1);
   CHECK(RunStore(store).study().at("title") == "T");
   CHECK_FALSE(is_on_network("/"));
@@ -467,7 +467,7 @@ TEST_CASE("shards of processes that have ended are put together, once there are 
     return std::count_if(fs::directory_iterator(shards), {},
                          [](const auto& one) { return one.path().extension() == ".jsonl"; });
   };
-  const std::string before = contents(run.store);
+  const std::string before = trials_in(run.store);
   // Of these none is merged: it may grow, or has what is no line.
   SharedRun::age(shards / "node-0.jsonl", 50);
   SharedRun::age(shards / "node-1.jsonl", -100);
@@ -487,7 +487,7 @@ TEST_CASE("shards of processes that have ended are put together, once there are 
   CHECK(count() == 20 - 14 + 1);
   for (const char* name : {"node-0.jsonl", "node-1.jsonl", "node-2.jsonl", "node-3.jsonl", "node-4.jsonl"})
     CHECK(fs::exists(shards / name));
-  CHECK(contents(run.store) == before);  // the copy's line, which stood twice, counts once
+  CHECK(trials_in(run.store) == before);  // the copy's line, which stood twice, counts once
   merge_ended_shards(run.folder);
   CHECK(count() == 7);
   merge_ended_shards(run.temporary.path());  // no shared folder

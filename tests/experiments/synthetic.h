@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "experiments/studies/claims/study_results.h"
-#include "tests/support/error_of.h"
+#include "tests/experiments/support.h"
 
 namespace headroom::experiments::testing {
 
-using headroom::testing::error_of;
+using namespace headroom::testing;
 
 /// A finished trial at heads = x whose validation and test metrics are alike.
 inline TrialRecord trial(double x, int64_t seed, double error) {
@@ -56,8 +56,6 @@ inline ClaimConfig claim(const std::string& kind, ClaimKeys keys = {}) {
   c.paper = "as the paper says";
   return c;
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A U with three seeds: heads 4 is best, the ends are about 101 and 20 times worse.
 inline StudyResults u_curve() {

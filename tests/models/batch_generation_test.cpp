@@ -28,11 +28,6 @@ TransformerConfig small(Positions positions, int64_t window = 0) {
   return c;
 }
 
-Transformer build(const TransformerConfig& config) {
-  engine::Rng rng(7);
-  return Transformer(config, rng);
-}
-
 /// `count` tokens of a text.
 std::vector<int32_t> text(int64_t count, int32_t step) {
   std::vector<int32_t> ids(static_cast<size_t>(count));

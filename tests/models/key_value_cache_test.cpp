@@ -11,7 +11,7 @@
 #include "models/model_cache.h"
 #include "models/transformer.h"
 #include "models/weights/sources.h"
-#include "tests/support/catch.h"
+#include "tests/models/small_decoder.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::models {
@@ -20,8 +20,6 @@ namespace {
 using engine::DType;
 using testing::contains;
 using testing::error_of;
-
-Tensor random(const Shape& shape, uint64_t seed) { return engine::random_normal(shape, 0, 1, {.seed = seed}); }
 
 /// Tokens [begin, end) of x (B, T, H, d).
 Tensor tokens(const Tensor& x, int64_t begin, int64_t end) { return x.slice(1, begin, end); }

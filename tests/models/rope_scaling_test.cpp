@@ -5,16 +5,13 @@
 #include "autograd/ops.h"
 #include "models/model_cache.h"
 #include "models/rope_cache.h"
-#include "models/transformer.h"
-#include "tests/support/catch.h"
-#include "tests/support/distance.h"
+#include "tests/models/small_decoder.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::models {
 namespace {
 
 using engine::DType;
-using testing::distance;
 
 constexpr int64_t original = 16;
 
@@ -36,7 +33,7 @@ RopeScaling longrope() {
 }
 RopeScaling dynamic() { return {.kind = RopeScalingKind::dynamic, .factor = 2, .original_length = original}; }
 
-TransformerConfig decoder(const RopeScaling& scaling) {
+TransformerConfig rotary_decoder(const RopeScaling& scaling) {
   TransformerConfig c;
   c.layers = 2;
   c.width = 12;
@@ -51,15 +48,6 @@ TransformerConfig decoder(const RopeScaling& scaling) {
   c.ffn_width = 10;
   c.init.embedding_std = 1;
   return c;
-}
-
-Transformer build(const TransformerConfig& config, DType dtype = DType::f32) {
-  engine::Rng rng(3);
-  return Transformer(config, rng, dtype);
-}
-
-Tensor tokens(int64_t length) {
-  return engine::random_integers({1, length}, 0, 11, engine::Rng(5).take("data", length));  // (1, T)
 }
 
 void check_frequencies(const RopeScaling& scaling, int64_t length, const std::vector<double>& wanted) {
@@ -93,9 +81,9 @@ TEST_CASE("rotary frequencies of every kind are transformers'", "[rope]") {
 
 TEST_CASE("decoding under every kind of rotary scaling equals the full pass", "[rope]") {
   const int64_t length = 40;
-  const Tensor x = tokens(length);
+  const Tensor x = random_tokens(1, length);
   for (const RopeScaling& scaling : {yarn(), longrope(), dynamic()}) {
-    const TransformerConfig c = decoder(scaling);
+    const TransformerConfig c = rotary_decoder(scaling);
     const Transformer model = build(c);
     // In texts up to the limit whatever the parts, beyond it where the text's length is known beforehand.
     const bool has_limit = rope_limit(c) < length;
@@ -116,10 +104,10 @@ TEST_CASE("decoding under every kind of rotary scaling equals the full pass", "[
 
 TEST_CASE("a token behind the original length turns as in a text of its length", "[rope]") {
   // As transformers' cache has it: keys keep the turn with which they came.
-  const Tensor x = tokens(24);
+  const Tensor x = random_tokens(1, 24);
   for (const RopeScaling& scaling : {longrope(), dynamic()}) {
     INFO(name_of(scaling.kind));
-    const TransformerConfig c = decoder(scaling);
+    const TransformerConfig c = rotary_decoder(scaling);
     const Transformer model = build(c);
     TransformerConfig fixed = c;
     ModelCache state(c);
@@ -139,12 +127,12 @@ TEST_CASE("a token behind the original length turns as in a text of its length",
 
 TEST_CASE("several sequences on both sides of the original length are decoded together", "[rope]") {
   for (const RopeScaling& scaling : {longrope(), dynamic()}) {
-    const TransformerConfig c = decoder(scaling);
+    const TransformerConfig c = rotary_decoder(scaling);
     const Transformer model = build(c);
     ModelCache a(c), b(c);
-    model.decode(tokens(5), a), model.decode(tokens(30), b);
+    model.decode(random_tokens(1, 5), a), model.decode(random_tokens(1, 30), b);
     ModelCache own_a = a.copy(), own_b = b.copy();
-    const Tensor x = tokens(2);
+    const Tensor x = random_tokens(1, 2);
     const Tensor both = model.decode_together(x, {{.end = 1, .state = &a}, {.begin = 1, .end = 2, .state = &b}});
     CHECK(distance(both.slice(1, 0, 1), model.decode(x.slice(1, 0, 1), own_a)) < 1e-5);
     CHECK(distance(both.slice(1, 1, 2), model.decode(x.slice(1, 1, 2).contiguous(), own_b)) < 1e-5);
@@ -155,7 +143,7 @@ TEST_CASE("gradients under every kind of rotary scaling", "[rope]") {
   for (const RopeScaling& scaling : {yarn(), longrope(), dynamic()})
     for (const int64_t length : {original - 4, original + 4}) {
       INFO(name_of(scaling.kind) << ", " << length << " tokens");
-      TransformerConfig c = decoder(scaling);
+      TransformerConfig c = rotary_decoder(scaling);
       c.vocab = 0, c.input_dim = 3;
       const Transformer model = build(c, DType::f64);
       const Tensor x = engine::random_normal({1, length, 12}, 0, 1, {.seed = 1}).to(DType::f64);  // (1, T, D)
@@ -168,11 +156,11 @@ TEST_CASE("gradients under every kind of rotary scaling", "[rope]") {
 }
 
 TEST_CASE("what turned rows are multiplied by is in the scale of their products", "[rope]") {
-  TransformerConfig c = decoder({.attention_factor = 1.3});
-  const Tensor want = build(c).forward(tokens(9)).value();
+  TransformerConfig c = rotary_decoder({.attention_factor = 1.3});
+  const Tensor want = build(c).forward(random_tokens(1, 9)).value();
   c.rope_scaling = {};
   c.logit_scale = 1.3 * 1.3 / std::sqrt(6.0);
-  CHECK(distance(build(c).forward(tokens(9)).value(), want) == 0);
+  CHECK(distance(build(c).forward(random_tokens(1, 9)).value(), want) == 0);
   c.window = 4, c.full_layers = {0}, c.window_rope_base = 30, c.window_rope_scaling.attention_factor = 2;
   CHECK(score_scale(c, c.groups[0], 0) == *c.logit_scale);
   CHECK(score_scale(c, c.groups[0], 1) == 4 * *c.logit_scale);

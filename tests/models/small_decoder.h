@@ -2,7 +2,7 @@
 #include "models/transformer.h"
 #include "tests/support/distance.h"
 
-/// A decoder of two layers for the tests of weights and layers.
+// A decoder of two layers, and what else tests of small models draw.
 namespace headroom::models {
 
 using testing::distance;
@@ -19,6 +19,22 @@ inline TransformerConfig decoder() {
   c.causal = true;
   c.ffn_width = 64;
   return c;
+}
+
+/// With weights of one seed.
+inline Transformer build(const TransformerConfig& config, engine::DType dtype = engine::DType::f32) {
+  engine::Rng rng(3);
+  return Transformer(config, rng, dtype);
+}
+
+/// Of a normal distribution.
+inline Tensor random(const Shape& shape, uint64_t seed, engine::DType dtype = engine::DType::f32) {
+  return engine::random_normal(shape, 0, 1, engine::Rng(seed).take("x", shape.numel()), dtype);
+}
+
+/// Ids below `vocab`, (B, T).
+inline Tensor random_tokens(int64_t batch, int64_t length, int64_t vocab = 11) {
+  return engine::random_integers({batch, length}, 0, vocab, engine::Rng(5).take("data", batch * length));
 }
 
 /// (2, 4)

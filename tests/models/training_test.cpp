@@ -13,7 +13,7 @@
 namespace headroom::models {
 namespace {
 
-TransformerConfig decoder() {
+TransformerConfig alibi_decoder() {
   TransformerConfig c;
   c.layers = 2;
   c.width = 40;
@@ -29,7 +29,7 @@ TransformerConfig decoder() {
 }
 
 TransformerConfig post_norm() {
-  TransformerConfig c = decoder();
+  TransformerConfig c = alibi_decoder();
   c.norm_place = NormPlace::post;
   c.norm = Norm::rms_norm;
   c.activation = Activation::swiglu;
@@ -75,11 +75,11 @@ std::vector<float> train(const TransformerConfig& config, uint64_t seed, int thr
 }  // namespace
 
 TEST_CASE("the same seed trains to the same bits, on any number of threads and in every run", "[models]") {
-  const std::vector<float> one = train(decoder(), 7, 1, 4);
-  CHECK((train(decoder(), 7, 1, 4) == one));
-  CHECK((train(decoder(), 7, 2, 4) == one));
-  CHECK((train(decoder(), 7, 3, 4) == one));
-  CHECK_FALSE((train(decoder(), 8, 1, 4) == one));
+  const std::vector<float> one = train(alibi_decoder(), 7, 1, 4);
+  CHECK((train(alibi_decoder(), 7, 1, 4) == one));
+  CHECK((train(alibi_decoder(), 7, 2, 4) == one));
+  CHECK((train(alibi_decoder(), 7, 3, 4) == one));
+  CHECK_FALSE((train(alibi_decoder(), 8, 1, 4) == one));
 }
 
 TEST_CASE("post-norm, RMS norm and swiglu train to the same bits on any number of threads", "[models]") {
@@ -89,7 +89,7 @@ TEST_CASE("post-norm, RMS norm and swiglu train to the same bits on any number o
 }
 
 TEST_CASE("checkpointed blocks train to the same bits", "[models]") {
-  for (TransformerConfig c : {decoder(), post_norm()}) {
+  for (TransformerConfig c : {alibi_decoder(), post_norm()}) {
     const std::vector<float> kept = train(c, 7, 2, 3);
     c.checkpoint_blocks = true;
     CHECK((train(c, 7, 2, 3) == kept));
@@ -97,16 +97,16 @@ TEST_CASE("checkpointed blocks train to the same bits", "[models]") {
 }
 
 TEST_CASE("two models train in two threads, and one serves two, with the bits of one after the other", "[models]") {
-  const std::vector<float> first = train(decoder(), 7, 2, 2), second = train(post_norm(), 8, 2, 2);
+  const std::vector<float> first = train(alibi_decoder(), 7, 2, 2), second = train(post_norm(), 8, 2, 2);
   std::vector<float> in_thread;
   std::thread other([&] { in_thread = train(post_norm(), 8, 2, 2); });
-  const std::vector<float> here = train(decoder(), 7, 2, 2);
+  const std::vector<float> here = train(alibi_decoder(), 7, 2, 2);
   other.join();
   CHECK((here == first));
   CHECK((in_thread == second));
 
   engine::Rng rng(3);
-  TransformerConfig config = decoder();
+  TransformerConfig config = alibi_decoder();
   config.positions = Positions::rope;
   config.groups = {{.heads = 2, .qk_dim = 8, .v_dim = 5}};
   const Transformer model(config, rng);
@@ -128,7 +128,7 @@ TEST_CASE("two models train in two threads, and one serves two, with the bits of
 }
 
 TEST_CASE("a step moves the weights, and dropout matters", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = alibi_decoder();
   const std::vector<float> start = train(c, 7, 2, 0), end = train(c, 7, 2, 1);
   REQUIRE(start.size() == end.size());
   size_t moved = 0;
@@ -141,7 +141,7 @@ TEST_CASE("a step moves the weights, and dropout matters", "[models]") {
 TEST_CASE("training asks the system for no memory after its second step", "[models]") {
   for (const int threads : {1, 2}) {
     const engine::ThreadScope scope(threads);
-    for (TransformerConfig c : {decoder(), post_norm()}) {
+    for (TransformerConfig c : {alibi_decoder(), post_norm()}) {
       c.checkpoint_blocks = threads == 2;
       engine::empty_cache();
       Training training(c, 7);

@@ -8,17 +8,16 @@
 #include "autograd/ops.h"
 #include "models/model_cache.h"
 #include "models/positions.h"
-#include "tests/support/distance.h"
+#include "tests/models/small_decoder.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::models {
 namespace {
 
 using engine::DType;
-using testing::distance;
 using testing::error_of;
 
-TransformerConfig decoder() {
+TransformerConfig narrow_decoder() {
   TransformerConfig c;
   c.layers = 2;
   c.width = 12;
@@ -29,11 +28,6 @@ TransformerConfig decoder() {
   c.causal = true;
   c.ffn_width = 10;
   return c;
-}
-
-Transformer build(const TransformerConfig& config, DType dtype = DType::f32) {
-  engine::Rng rng(3);
-  return Transformer(config, rng, dtype);
 }
 
 Tensor tokens(const Shape& shape, uint64_t seed = 5) {
@@ -49,7 +43,7 @@ std::map<std::string, Parameter> by_name(const Module& module) {
 }  // namespace
 
 TEST_CASE("a Transformer's output shapes", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   CHECK(build(c).forward(tokens({3, 9})).shape() == Shape{3, 9, 5});
   CHECK(build(c).forward(tokens({3, 4})).shape() == Shape{3, 4, 5});
   CHECK(build(c).forward(tokens({1, 1})).shape() == Shape{1, 1, 5});
@@ -76,7 +70,7 @@ TEST_CASE("the smallest Transformer works", "[models]") {
 }
 
 TEST_CASE("parameters are named by their path, and matrices alone decay", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   c.groups.push_back({.heads = 1, .qk_dim = 2, .v_dim = 5});
   const auto all = by_name(build(c));
   CHECK(all.at("tokens.weight").var.shape() == Shape{7, 12});
@@ -125,7 +119,7 @@ TEST_CASE("a causal model's past does not see its future", "[models]") {
   const Tensor b = Tensor::from({1, 9}, changed);
   for (const PositionScheme& scheme : position_schemes()) {
     INFO(scheme.name);
-    TransformerConfig c = decoder();
+    TransformerConfig c = narrow_decoder();
     c.positions = scheme.positions;
     const Transformer model = build(c);
     const Tensor ya = model.forward(a).value(), yb = model.forward(b).value();
@@ -142,7 +136,7 @@ TEST_CASE("every kind of positions but none tells the order of tokens", "[models
                swapped = Tensor::from<int64_t>({1, 4}, {2, 1, 3, 4});
   for (const PositionScheme& scheme : position_schemes()) {
     INFO(scheme.name);
-    TransformerConfig c = decoder();
+    TransformerConfig c = narrow_decoder();
     c.causal = false;
     c.positions = scheme.positions;
     c.init.position_std = c.init.embedding_std = 1.0;
@@ -155,7 +149,7 @@ TEST_CASE("every kind of positions but none tells the order of tokens", "[models
 }
 
 TEST_CASE("RoPE with ALiBi is RoPE where the slopes are nearly none, and not where they are", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   c.positions = Positions::rope;
   const Tensor x = tokens({1, 9}), rope = build(c, DType::f64).forward(x).value();
   c.positions = Positions::rope_alibi;
@@ -166,7 +160,7 @@ TEST_CASE("RoPE with ALiBi is RoPE where the slopes are nearly none, and not whe
 }
 
 TEST_CASE("what the key mask hides changes nothing that is kept", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   c.causal = false;
   c.pooling = Pooling::mean;
   const Transformer model = build(c, DType::f64);
@@ -183,14 +177,14 @@ TEST_CASE("what the key mask hides changes nothing that is kept", "[models]") {
 }
 
 TEST_CASE("mean pooling is the mean over positions, before the readout", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   const Tensor x = tokens({3, 9}), every = build(c).forward(x).value();
   c.pooling = Pooling::mean;
   CHECK(distance(build(c).forward(x).value(), engine::Tensor(autograd::mean(Var(every), {1}).value())) < 1e-6);
 }
 
 TEST_CASE("last pooling is the last position that the key mask keeps", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   const Tensor x = tokens({3, 9}), every = build(c).forward(x).value();  // (B, T, 5)
   c.pooling = Pooling::last;
   const Transformer model = build(c);
@@ -211,7 +205,7 @@ TEST_CASE("last pooling is the last position that the key mask keeps", "[models]
 }
 
 TEST_CASE("last pooling gives its gradient to the last position alone", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   c.layers = 1, c.causal = true, c.pooling = Pooling::last;
   const Transformer model = build(c, DType::f64);
   const Tensor x = Tensor::from<int64_t>({2, 4}, {1, 2, 3, 0, 4, 5, 6, 1});
@@ -227,7 +221,7 @@ TEST_CASE("last pooling gives its gradient to the last position alone", "[models
 
 TEST_CASE("equal groups are one group", "[models]") {
   // Two groups of one head compute what one group of two heads does, given the same rows of its projections.
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   c.layers = 1;
   const Transformer one = build(c, DType::f64);
   c.groups = {{.heads = 1, .qk_dim = 4, .v_dim = 3}, {.heads = 1, .qk_dim = 4, .v_dim = 3}};
@@ -252,7 +246,7 @@ TEST_CASE("equal groups are one group", "[models]") {
 }
 
 TEST_CASE("the logit scale is what the config says", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   const Tensor x = tokens({2, 9}), usual = build(c).forward(x).value();
   c.logit_scale = 0.5;  // 1/√4
   CHECK(distance(build(c).forward(x).value(), usual) == 0);
@@ -262,7 +256,7 @@ TEST_CASE("the logit scale is what the config says", "[models]") {
 
 TEST_CASE("initialisation follows its scheme", "[models]") {
   const auto stats = [](InitScheme scheme, const std::string& name) {
-    TransformerConfig c = decoder();
+    TransformerConfig c = narrow_decoder();
     c.width = 200, c.ffn_width = 300;
     c.init.scheme = scheme;
     c.init.std = 0.3;
@@ -290,7 +284,7 @@ TEST_CASE("initialisation follows its scheme", "[models]") {
 }
 
 TEST_CASE("a wrong input is an error that says what was wanted", "[models]") {
-  const Transformer model = build(decoder());
+  const Transformer model = build(narrow_decoder());
   CHECK(error_of([&] {
           model.forward(Tensor::zeros({2, 3}));
         }) == "transformer: tokens must be i64 (B, T), got f32 (2, 3)");
@@ -304,7 +298,7 @@ TEST_CASE("a wrong input is an error that says what was wanted", "[models]") {
   const std::string outside = error_of([&] { model.forward(Tensor::full({1, 2}, 7, DType::i64)); });
   CHECK(outside.find("embedding") != std::string::npos);
   CHECK(outside.find("\n  in tokens") != std::string::npos);
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   c.dropout = 0.5;
   CHECK(error_of([&] {
           build(c).forward(tokens({2, 3}), {.training = true});
@@ -318,7 +312,7 @@ TEST_CASE("a wrong input is an error that says what was wanted", "[models]") {
 }
 
 TEST_CASE("a Transformer describes itself in one line", "[models]") {
-  TransformerConfig c = decoder();
+  TransformerConfig c = narrow_decoder();
   CHECK(build(c).describe() ==
         "transformer: embedding 7 -> 12, learned positions, causal, 2 x [block: attention 2 x (qk 4, v 3), gelu "
         "feed-forward 12 -> 10 -> 12, pre-norm layer_norm 12, eps 1e-05], linear 12 -> 5, bias; 1641 parameters");

@@ -16,10 +16,6 @@ using engine::BlockFormat;
 using engine::DType;
 using testing::error_of;
 
-Tensor random(const Shape& shape, uint64_t seed, DType dtype = DType::f32) {
-  return engine::random_normal(shape, 0, 1, engine::Rng(seed).take("x", shape.numel()), dtype);
-}
-
 }  // namespace
 
 TEST_CASE("a projection multiplies with each form of its weight", "[weights]") {

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/op_library.h"
 #include "tests/models/op_library/libraries.h"
+#include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
@@ -18,8 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using autograd::Var;
 using engine::DType, engine::Tensor;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 template <class T>
 std::vector<std::vector<T>> value_and_gradient(const Var& x, const std::function<Var(const Var&)>& f, int threads) {
@@ -57,14 +56,14 @@ TEST_CASE("an op of a library computes what its twin in the engine does, whateve
   check(float(), DType::f32);
   check(double(), DType::f64);
   const Tensor whole = engine::random_normal({4}, 0, 1, rng.take("half", 4));
-  CHECK(contains(error_of([&] { op(Var(whole.to(DType::f16))); }), "own_silu: no f16 kernel on cpu"));
-  CHECK(contains(error_of([&] { op(Var(whole.to(DType::bf16))); }), "own_silu: no bf16 kernel on cpu"));
-  CHECK(contains(error_of([&] { op(Var()); }), "own_silu"));
+  CHECK_THAT(error_of([&] { op(Var(whole.to(DType::f16))); }), contains("own_silu: no f16 kernel on cpu"));
+  CHECK_THAT(error_of([&] { op(Var(whole.to(DType::bf16))); }), contains("own_silu: no bf16 kernel on cpu"));
+  CHECK_THAT(error_of([&] { op(Var()); }), contains("own_silu"));
   const Var x(whole.clone(), true);
   const Var y = op(x);
   Tensor written = x.value();
   written.mutable_data<float>()[0] = 2;
-  CHECK(contains(error_of([&] { y.backward(whole); }), "own_silu"));
+  CHECK_THAT(error_of([&] { y.backward(whole); }), contains("own_silu"));
 }
 
 TEST_CASE("what is no library of ops for this program is refused with its name and the reason") {
@@ -75,12 +74,12 @@ TEST_CASE("what is no library of ops for this program is refused with its name a
   write_bytes(folder / "cut.so", bytes.substr(0, bytes.size() / 4));
   write_bytes(folder / "short.so", bytes.substr(0, 20));
   write_bytes(folder / "empty.so", "");
-  CHECK(contains(refusal(folder / "none.so"), "none.so: cannot read the library of ops: No such file"));
-  CHECK(contains(refusal(folder.path()), "is a folder, not a library of ops"));
-  CHECK(contains(refusal(folder / "text.so"), "text.so: is no shared library of this system"));
-  CHECK(contains(refusal(folder / "short.so"), "short.so: is no shared library of this system"));
-  CHECK(contains(refusal(folder / "empty.so"), "empty.so: is no shared library of this system"));
-  CHECK(contains(refusal(folder / "cut.so"), "cut.so: is a shared library that was cut off"));
+  CHECK_THAT(refusal(folder / "none.so"), contains("none.so: cannot read the library of ops: No such file"));
+  CHECK_THAT(refusal(folder.path()), contains("is a folder, not a library of ops"));
+  CHECK_THAT(refusal(folder / "text.so"), contains("text.so: is no shared library of this system"));
+  CHECK_THAT(refusal(folder / "short.so"), contains("short.so: is no shared library of this system"));
+  CHECK_THAT(refusal(folder / "empty.so"), contains("empty.so: is no shared library of this system"));
+  CHECK_THAT(refusal(folder / "cut.so"), contains("cut.so: is a shared library that was cut off"));
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"symbol", "is no library of ops: it has no headroom_op_library(), which HEADROOM_OP_LIBRARY makes"},
       {"abi", "was built for version 2 of the interface of op libraries, this headroom has 1: build it again"},
@@ -95,6 +94,6 @@ TEST_CASE("what is no library of ops for this program is refused with its name a
   for (const auto& [name, reason] : wrong) {
     INFO(name);
     const std::string message = refusal(built_library("wrong-" + name));
-    CHECK(contains(message, "libwrong-" + name + ".so: " + reason));
+    CHECK_THAT(message, contains("libwrong-" + name + ".so: " + reason));
   }
 }

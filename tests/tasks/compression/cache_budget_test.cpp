@@ -31,7 +31,7 @@ models::TransformerConfig random_config() {
 }
 
 /// A random model, taken apart and probed: four places.
-struct Search {
+struct CacheSearch {
   engine::Rng rng{5};
   models::Transformer model{random_config(), rng};
   Calibration calibration = calibrate(model, texts_of(12, 0, 40, 23), {.needs = {.after_turn = true, .outputs = true}});
@@ -72,7 +72,7 @@ double exhaustive(const CacheBudget& budget, int64_t bytes) {
 }  // namespace
 
 TEST_CASE("a mix is within one choice of the best of all plans, and keeps its bytes", "[cache budget]") {
-  const Search search;
+  const CacheSearch search;
   const CacheBudget& budget = search.budget;
   CHECK(budget.full() == 2 * 2 * 64);
   CHECK(budget.least() == 4 * 8);  // four directions in f16
@@ -131,7 +131,7 @@ TEST_CASE("neighbours share a key and a value where that loses less", "[cache bu
 }
 
 TEST_CASE("a budget buys no worse than the plain format that fits, and the same each time", "[cache budget]") {
-  const Search search, again;
+  const CacheSearch search, again;
   const CacheBudget& budget = search.budget;
   for (const BlockFormat format : {BlockFormat::f16, BlockFormat::q8_0, BlockFormat::q4_0}) {
     const CompressionPlan plain = budget.plain(format).value();
@@ -148,7 +148,7 @@ TEST_CASE("a budget buys no worse than the plain format that fits, and the same 
 }
 
 TEST_CASE("a divergence is kept, with fewer bytes than all has; what cannot be met says what can", "[cache budget]") {
-  const Search search;
+  const CacheSearch search;
   const CacheBudget& budget = search.budget;
   const double allowed = budget.measured(budget.mixed(100)).kl;
   const MeasuredPlan kept = budget.within(allowed);

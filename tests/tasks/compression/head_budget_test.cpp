@@ -16,17 +16,16 @@ using testing::error_of;
 using testing::texts_of;
 
 /// A small model, taken apart and probed.
-struct Search {
+struct HeadSearch {
   std::unique_ptr<models::ModelFiles> files = models::ModelFiles::open(testing::checkpoints() / "llama2-gqa");
   std::unique_ptr<models::Transformer> model = files->load({.keep = models::Keep::computed});
   Calibration calibration =
       calibrate(*model, texts_of(12, 0), {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
   HeadDecompositions heads;
   LayerProbe probe{*model, texts_of(2, 12)};
-  std::set<int64_t> layers;
+  std::set<int64_t> layers = testing::all_layers(model->config());
   std::unique_ptr<HeadBudget> budget;
-  Search(QkMethod qk, VoMethod vo) : heads(*files, qk, vo, calibration) {
-    for (int64_t layer = 0; layer < model->config().layers; ++layer) layers.insert(layer);
+  HeadSearch(QkMethod qk, VoMethod vo) : heads(*files, qk, vo, calibration) {
     budget = std::make_unique<HeadBudget>(heads, probe, qk, vo, layers);
   }
 };
@@ -34,7 +33,7 @@ struct Search {
 }  // namespace
 
 TEST_CASE("a budget of parameters is kept, and what a plan costs is what its model counts", "[head budget]") {
-  const Search search(QkMethod::whitened_grouped, VoMethod::whitened);
+  const HeadSearch search(QkMethod::whitened_grouped, VoMethod::whitened);
   const models::TransformerConfig& config = search.model->config();
   const HeadBudget& budget = *search.budget;
   const models::HeadGroup& group = config.groups[0];
@@ -63,27 +62,27 @@ TEST_CASE("a budget of parameters is kept, and what a plan costs is what its mod
 }
 
 TEST_CASE("a budget of the cache is spent on values, and on keys where a method narrows them", "[head budget]") {
-  const Search both(QkMethod::whitened_rotated_grouped, VoMethod::product);
+  const HeadSearch both(QkMethod::whitened_rotated_grouped, VoMethod::product);
   const models::HeadGroup& group = both.model->config().groups[0];
   const double full = both.budget->costs().full(BudgetOf::cache);
   CHECK(full ==
         static_cast<double>(both.model->config().layers * group.key_value_heads() * (group.qk_dim + group.v_dim)));
   const CompressionPlan plan = both.budget->spend(BudgetOf::cache, 0.5 * full);
   CHECK(both.budget->costs().cost(BudgetOf::cache, plan) <= 0.5 * full);
-  CHECK(Search(QkMethod::whitened_rotated_grouped, VoMethod::none).budget->costs().saved() == BudgetOf::cache);
+  CHECK(HeadSearch(QkMethod::whitened_rotated_grouped, VoMethod::none).budget->costs().saved() == BudgetOf::cache);
   CHECK(both.budget->costs().cost(BudgetOf::cache, plan) > 0.4 * full);
 
   // Factors at full width do not make the cache smaller: with values alone half of it is the least.
-  const Search values(QkMethod::none, VoMethod::product);
+  const HeadSearch values(QkMethod::none, VoMethod::product);
   CHECK_THAT(error_of([&] { (void)values.budget->spend(BudgetOf::cache, 0.4 * full); }),
              contains("budget: a share of 0.4 of the key-value cache is below the least possible, 0.625"));
-  const Search factors(QkMethod::plain, VoMethod::none);
+  const HeadSearch factors(QkMethod::plain, VoMethod::none);
   CHECK(error_of([&] { (void)factors.budget->spend(BudgetOf::cache, 0.5 * full); }) ==
         "budget: plain does not make the key-value cache smaller");
 }
 
 TEST_CASE("the cheapest plan within a divergence keeps it, and half its budget does not", "[head budget]") {
-  const Search search(QkMethod::whitened_grouped, VoMethod::none);
+  const HeadSearch search(QkMethod::whitened_grouped, VoMethod::none);
   const HeadBudget& budget = *search.budget;
   const double least = budget.costs().least(BudgetOf::parameters), full = budget.costs().full(BudgetOf::parameters);
   const double worst = budget.measured_kl(budget.spend(BudgetOf::parameters, least));
@@ -100,12 +99,12 @@ TEST_CASE("the cheapest plan within a divergence keeps it, and half its budget d
 }
 
 TEST_CASE("where maps behind the turn add parameters, the cache is what is saved", "[head budget]") {
-  const Search search(QkMethod::whitened_rotated_grouped, VoMethod::whitened);
+  const HeadSearch search(QkMethod::whitened_rotated_grouped, VoMethod::whitened);
   const HeadCosts& costs = search.budget->costs();
   const models::TransformerConfig& config = search.model->config();
   const int64_t dim = config.groups[0].qk_dim;
-  const CompressionPlan equal = uniform_plan(config, QkMethod::whitened_rotated_grouped, VoMethod::whitened, dim - 1,
-                                             dim - 1, search.layers);
+  const CompressionPlan equal =
+      uniform_plan(config, QkMethod::whitened_rotated_grouped, VoMethod::whitened, dim - 1, dim - 1, search.layers);
   REQUIRE(costs.least(BudgetOf::parameters) < costs.full(BudgetOf::parameters));  // of narrow enough values
   CHECK(costs.saved() == BudgetOf::cache);
   CHECK(costs.cost(BudgetOf::cache, equal) < costs.full(BudgetOf::cache));

@@ -14,18 +14,13 @@
 namespace headroom::tasks {
 namespace {
 
+using testing::all_layers;
 using testing::error_of;
 using testing::logits_of;
 using testing::relative_difference;
 
 constexpr RemovedPart parts[] = {RemovedPart::heads, RemovedPart::key_value_heads, RemovedPart::attention,
                                  RemovedPart::layers};
-
-std::set<int64_t> all_layers(const models::TransformerConfig& config) {
-  std::set<int64_t> layers;
-  for (int64_t layer = 0; layer < config.layers; ++layer) layers.insert(layer);
-  return layers;
-}
 
 /// A small model in memory, and what can be taken out of it.
 struct Pieces {

@@ -17,6 +17,7 @@ namespace {
 
 using engine::DType;
 using engine::matmul;
+using testing::all_layers;
 using testing::contains;
 
 TokenBatch some_texts() { return testing::texts_of(12, 0); }
@@ -33,15 +34,9 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return most;
 }
 
-Tensor logits_of(const models::Transformer& model) {
+Tensor logits_of_text(const models::Transformer& model) {
   const autograd::NoGrad no_grad;
   return model.forward(Tensor::from({1, 30}, some_texts()[3])).value();
-}
-
-std::set<int64_t> all_layers(const models::TransformerConfig& config) {
-  std::set<int64_t> layers;
-  for (int64_t layer = 0; layer < config.layers; ++layer) layers.insert(layer);
-  return layers;
 }
 
 double square_of(const Tensor& a) {
@@ -82,7 +77,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
     const auto& [files, model, config] = base;
     const models::HeadGroup head = models::first_layer(config).groups[0];
     const Calibration calibration = calibrated(*model);
-    const Tensor before = logits_of(*model);
+    const Tensor before = logits_of_text(*model);
     const double size = std::sqrt(square_of(before) / static_cast<double>(before.numel()));
     for (const std::string& method : qk_method_names()) {
       const QkMethod qk = qk_method_named(method);
@@ -98,7 +93,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       const auto plan = uniform_plan(config, qk, VoMethod::none, head.qk_dim, 0, all_layers(config));
       const models::ModelEdit edit = heads.edit(plan);
       const auto compressed = models::load(*model, edit);
-      CHECK(largest_difference(logits_of(*compressed), before) < 2e-4 * size);
+      CHECK(largest_difference(logits_of_text(*compressed), before) < 2e-4 * size);
       CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
     }
     for (const std::string& method : vo_method_names()) {
@@ -106,7 +101,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       const VoMethod vo = vo_method_named(method);
       const HeadDecompositions heads(*files, QkMethod::none, vo, calibration);
       const auto plan = uniform_plan(config, QkMethod::none, vo, 0, head.v_dim, all_layers(config));
-      CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(plan))), before) < 2e-4 * size);
+      CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), before) < 2e-4 * size);
     }
   }
 }
@@ -115,13 +110,13 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
   const Checkpoint base("llama3.1");
   const auto& [files, model, config] = base;
   const Calibration calibration = calibrated(*model);
-  const Tensor before = logits_of(*model);
+  const Tensor before = logits_of_text(*model);
   for (const std::string& method : qk_method_names()) {
     INFO(method);
     const QkMethod qk = qk_method_named(method);
     const HeadDecompositions heads(*files, qk, VoMethod::whitened, calibration);
     CompressionPlan plan = empty_plan(config, qk, VoMethod::whitened);
-    CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(plan))), before) == 0);
+    CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), before) == 0);
     // Key-value heads of a layer of unequal ranks, one as it is, values of another.
     plan.qk_ranks = {{4, 0}, {2, 4}};
     plan.vo_ranks = {{0, 3}, {0, 0}};
@@ -130,9 +125,9 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
     const auto compressed = models::load(*model, edit);
     CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
     CHECK(models::parameter_count(edit.config) == models::parameter_count(compressed_config(config, plan)));
-    CHECK(largest_difference(logits_of(*compressed), before) > 0);
-    CHECK(largest_difference(logits_of(*models::load(*files, edit, {.keep = models::Keep::computed})),
-                             logits_of(*compressed)) == 0);
+    CHECK(largest_difference(logits_of_text(*compressed), before) > 0);
+    CHECK(largest_difference(logits_of_text(*models::load(*files, edit, {.keep = models::Keep::computed})),
+                             logits_of_text(*compressed)) == 0);
 
     if (qk == QkMethod::pairs_even) continue;
     for (int64_t kv = 0; kv < 2; ++kv)
@@ -160,23 +155,23 @@ TEST_CASE("two key-value heads as one of twice the width are the original, and n
     const size_t first = plan.joined[1].size() - 2;  // heads before the two stay as they are
     plan.joined[1][first] = true;
     plan.qk_ranks[1][first] = 2 * head.qk_dim, plan.vo_ranks[1][first] = 2 * head.v_dim;
-    const Tensor before = logits_of(*model);
+    const Tensor before = logits_of_text(*model);
     const double size = std::sqrt(square_of(before) / static_cast<double>(before.numel()));
     const models::ModelEdit whole = heads.edit(plan);
     CHECK(whole.config.unequal_layers.at(1).groups.back().joined_keys == 2);
-    CHECK(largest_difference(logits_of(*models::load(*model, whole)), before) < 2e-4 * size);
+    CHECK(largest_difference(logits_of_text(*models::load(*model, whole)), before) < 2e-4 * size);
     // A format of the cache has values carry what each adds to the output.
     CompressionPlan held = plan;
     for (const std::vector<int64_t>& layer : plan.qk_ranks) held.cache.emplace_back(layer.size());
-    CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(held))), before) < 2e-4 * size);
+    CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(held))), before) < 2e-4 * size);
 
     plan.qk_ranks[1][first] = head.qk_dim, plan.vo_ranks[1][first] = head.v_dim;
     const models::ModelEdit half = heads.edit(plan);
     const auto compressed = models::load(*model, half);
-    CHECK(largest_difference(logits_of(*compressed), before) > 0);
+    CHECK(largest_difference(logits_of_text(*compressed), before) > 0);
     CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
-    CHECK(largest_difference(logits_of(*models::load(*files, half, {.keep = models::Keep::computed})),
-                             logits_of(*compressed)) == 0);
+    CHECK(largest_difference(logits_of_text(*models::load(*files, half, {.keep = models::Keep::computed})),
+                             logits_of_text(*compressed)) == 0);
     // Of all maps of a rank those that look at one head each are some.
     const auto kv = static_cast<int64_t>(first);
     const auto tail = [&](bool is_vo, bool is_joined, int64_t from, int64_t rank) {
@@ -333,7 +328,7 @@ TEST_CASE("a bias of values loses nothing where W_O has a bias to take it", "[co
   models::NamedWeights weights(model->weights());
   const HeadDecompositions heads(model->config(), weights, QkMethod::none, VoMethod::product);
   const auto plan = uniform_plan(model->config(), QkMethod::none, VoMethod::product, 0, 1, {0, 1});
-  CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(plan))), logits_of(*model)) < 1e-5);
+  CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), logits_of_text(*model)) < 1e-5);
 }
 
 TEST_CASE("whole pairs turn as they did", "[compression]") {

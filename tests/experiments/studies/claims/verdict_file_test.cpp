@@ -13,7 +13,7 @@
 namespace headroom::experiments {
 namespace {
 
-using testing::optimum;
+using testing::papers_optimum;
 using testing::two_claims;
 
 void write(const std::filesystem::path& path, const std::string& text) {
@@ -47,7 +47,7 @@ TEST_CASE("verdicts are read back as they were written") {
   CHECK_FALSE(first.seeds_needed);
   CHECK(first.paper == 8.0);
   CHECK(first.sentence == wanted.verdicts[0].sentence);
-  CHECK(first.beside == std::vector<std::pair<PaperPath, double>>{{optimum, 4.0}});
+  CHECK(first.beside == std::vector<std::pair<PaperPath, double>>{{papers_optimum, 4.0}});
   CHECK(second.status == "not run");
   CHECK(std::isnan(second.measured));
   CHECK_FALSE(second.paper);

@@ -11,12 +11,12 @@
 
 namespace headroom::experiments {
 
-using testing::optimum;
+using testing::papers_optimum;
 
 TEST_CASE("the paper's numbers beside ours") {
   const StudyResults r = testing::two_claims();
   const std::vector<StoredVerdicts> all = {stored(r, judge(r))};
-  const auto ours = ours_beside(optimum, all);
+  const auto ours = ours_beside(papers_optimum, all);
   REQUIRE(ours.size() == 1);
   CHECK(ours[0].value == 4);
   CHECK(ours[0].status == "fail");
@@ -48,7 +48,7 @@ TEST_CASE("numbers of other models stand in columns that say so") {
   REQUIRE(ours.size() == 1);
   CHECK(ours[0].status.empty());
   CHECK(ours[0].value == curve(r, series).at(1)->mean);
-  CHECK(ours_beside(optimum, all).size() == 1);
+  CHECK(ours_beside(papers_optimum, all).size() == 1);
   CHECK(testing::contains(paper_text(all), "ours (Small.Q4_1, quick)"));
   CHECK(testing::contains(paper_page(all), "<th scope=\"col\">ours (Small.Q4_1, quick)</th>"));
 
