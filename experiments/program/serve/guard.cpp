@@ -8,8 +8,6 @@
 #include <cctype>
 #include <random>
 
-#include "engine/excerpt.h"
-
 namespace headroom::experiments {
 namespace {
 
@@ -18,10 +16,8 @@ bool is_ip_address(const std::string& text) {
   return inet_pton(AF_INET, text.c_str(), &place) == 1 || inet_pton(AF_INET6, text.c_str(), &place) == 1;
 }
 
-/// The name in a Host header, without port and brackets, in lower case. "" when it is none: C functions and libraries
-/// would read but a part of a name with a zero byte.
+/// The name in a Host header, without port and brackets, in lower case; "" when it is none.
 std::string name_in(const std::string& host) {
-  if (excerpt(host, host.size()) != host) return "";
   std::string name = host;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   size_t end = name.size();
