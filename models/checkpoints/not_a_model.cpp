@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -58,19 +57,6 @@ void refuse_adapter(const fs::path& folder) {
        folder.string(), base);
 }
 
-/// Where the hub's cache has a model, if it does: …/models--OWNER--NAME/snapshots/COMMIT.
-std::string in_hub_cache(const std::string& owner, const std::string& name) {
-  const auto variable = [](const char* key) {
-    const char* value = std::getenv(key);
-    return fs::path(value ? value : "");
-  };
-  fs::path cache = variable("HF_HUB_CACHE");
-  if (cache.empty() && !variable("HF_HOME").empty()) cache = variable("HF_HOME") / "hub";
-  if (cache.empty()) cache = variable("HOME") / ".cache/huggingface/hub";
-  const auto found = found_in(cache / fmt::format("models--{}--{}", owner, name) / "snapshots", is_model);
-  return found.empty() ? "" : found.front();
-}
-
 }  // namespace
 
 void complain_of_folder(const fs::path& folder) {
@@ -91,7 +77,6 @@ void complain_of_folder(const fs::path& folder) {
       !is_there(folder / "params.json"),
       "{}: has a model in its maker's own form (params.json): fetch or convert the Hugging Face form, with config.json",
       name);
-  require(!is_there(folder / "model_index.json"), "{}: is a pipeline of diffusers, not a language model", name);
   require(with_ending(folder, ".safetensors").empty(),
           "{}: {}, which says how its weights are put together: fetch it from where they came", name, no_config);
   require(!is_there(folder / "tokenizer.json") && !is_there(folder / "tokenizer.model"),
@@ -118,15 +103,6 @@ void complain_of_weights(const fs::path& folder) {
   found = with_ending(folder, ".gguf");
   require(found.empty(), "{}: {}, but {}: name the file, {}", name, neither,
           found.size() == 1 ? "a GGUF file" : "GGUF files", either(found));
-  for (const auto& [ending, kind] : {std::pair{".h5", "TensorFlow's"},
-                                     {".msgpack", "Flax's"},
-                                     {".onnx", "ONNX"},
-                                     {".ot", "rust-bert's"},
-                                     {".tflite", "TensorFlow Lite's"}}) {
-    found = with_ending(folder, ending);
-    require(found.empty(), "{}: has its weights in {} form alone ({}), which is not read: {}", name, kind,
-            fs::path(found.empty() ? "" : found.front()).filename().string(), pytorch_remedy);
-  }
   fail("{}: {}: fetch the weights from where config.json came", name, neither);
 }
 
@@ -139,17 +115,13 @@ void complain_of_missing(const fs::path& path) {
       name);
   const size_t slash = name.find('/');
   const bool is_hub_name = path.extension() != ".gguf" && slash != std::string::npos && slash > 0 && name[0] != '.' &&
-                           name[0] != '~' && name.find('/', slash + 1) == std::string::npos && slash + 1 < name.size();
+                           name.find('/', slash + 1) == std::string::npos && slash + 1 < name.size();
   const std::string missing = "there is no such model: expected a Hugging Face folder or a GGUF file";
-  require(name[0] != '~', "{}: {} ('~' is the shell's: it does not stand within quotes)", name, missing);
-  if (!is_hub_name) fail("{}: {}", name, missing);
-  const std::string here = in_hub_cache(name.substr(0, slash), name.substr(slash + 1));
-  fail("{}: {}; {}", name, missing,
-       here.empty()
-           ? fmt::format("if that is its name on the Hugging Face hub, 'hf download {} --local-dir DIR' fetches "
-                         "it, and DIR is what to name",
-                         name)
-           : fmt::format("the hub's cache has it: name {}", here));
+  fail("{}: {}{}", name, missing,
+       is_hub_name ? fmt::format("; if that is its name on the Hugging Face hub, 'hf download {} --local-dir DIR' "
+                                 "fetches it, and DIR is what to name",
+                                 name)
+                   : "");
 }
 
 void complain_of_weights_alone(const fs::path& file) {

@@ -19,28 +19,13 @@ struct Magic {
   const char* kind;
 };
 
-constexpr const char* unpack = "unpack it, and name what was in it";
-
 constexpr Magic magics[] = {
     {"GGUF"sv, "a GGUF file: name the file itself, not a folder"},
     {"tjgg"sv, "a GGML file from before GGUF (GGJT, 2023): fetch the model as GGUF or safetensors"},
-    {"fmgg"sv, "a GGML file from before GGUF (GGMF, 2023): fetch the model as GGUF or safetensors"},
-    {"lmgg"sv, "a GGML file from before GGUF: fetch the model as GGUF or safetensors"},
-    {"algg"sv, "a LoRA adapter from before GGUF: merge it into its base model, and name that"},
-    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file of Keras or TensorFlow: fetch the model as GGUF or safetensors"},
-    {"\x93NUMPY"sv, "a NumPy array: fetch the model as GGUF or safetensors"},
     {"\x7f"
      "ELF"sv,
      "a program, not a model: of a llamafile, 'unzip' takes the GGUF file out"},
-    {"MZ"sv, "a program, not a model: of a llamafile, 'unzip' takes the GGUF file out"},
     {"\x1f\x8b"sv, "packed by gzip: 'gunzip' unpacks it"},
-    {"BZh"sv, "packed by bzip2: 'bunzip2' unpacks it"},
-    {"\xfd"
-     "7zXZ"sv,
-     "packed by xz: 'unxz' unpacks it"},
-    {"\x28\xb5\x2f\xfd"sv, "packed by zstd: 'unzstd' unpacks it"},
-    {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive: unpack it, and name what was in it"},
-    {"Rar!"sv, "a RAR archive: unpack it, and name what was in it"},
 };
 
 /// Of lower case, without spaces and byte order mark in front: for marks of texts.
@@ -122,15 +107,10 @@ std::string other_kind(std::string_view bytes, bool is_text_wanted = false) {
     const std::string_view start = bytes.substr(0, 4096);
     if (start.find("data.pkl") != std::string_view::npos)
       return fmt::format("is a checkpoint of PyTorch's, which is not read: {}", pytorch_remedy);
-    return fmt::format("is a zip archive: {}", unpack);
+    return "is a zip archive: unpack it, and name what was in it";
   }
-  if (bytes.size() > 262 && bytes.substr(257, 5) == "ustar") return fmt::format("is a tar archive: {}", unpack);
   if (bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5)
     return fmt::format("is a Python pickle, such as a checkpoint of PyTorch's, which is not read: {}", pytorch_remedy);
-  if (bytes.size() > 8 && bytes.substr(4, 4) == "TFL3")
-    return "is a TensorFlow Lite model: fetch the model as GGUF or safetensors";
-  if (bytes.size() > 4 && bytes[0] == 8 && bytes[1] < 32 && bytes[2] == '\x12' && is_plain_text(bytes.substr(4, 4)))
-    return "is an ONNX model: fetch the model as GGUF or safetensors";
   for (const auto& [begin, kind] : magics)
     if (bytes.starts_with(begin)) return fmt::format("is {}", kind);
   if (is_safetensors(bytes)) return "is a safetensors file: name the folder that has it, with config.json";
