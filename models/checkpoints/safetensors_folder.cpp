@@ -1,6 +1,11 @@
 #include "models/checkpoints/safetensors_folder.h"
 
+#include <fmt/ranges.h>
+
+#include <set>
+
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "models/checkpoints/not_a_model.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
@@ -49,6 +54,12 @@ SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : folder_(folder) {
 
 void SafetensorsFolder::read_index(const fs::path& index) {
   const std::map<std::string, std::string> shards = read_weight_map(index);
+  std::set<std::string> missing;
+  std::error_code unreadable;
+  for (const auto& [tensor, shard] : shards)
+    if (!fs::exists(folder_ / shard, unreadable)) missing.insert(shard);
+  require(missing.empty(), "{}: names files that are not there: {}: fetch them from where the others came",
+          index.string(), excerpt(fmt::format("{}", fmt::join(missing, ", ")), 200));
   std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
   for (const auto& [tensor, shard] : shards) {
     std::shared_ptr<const SafetensorsFile>& file = files[shard];
@@ -69,7 +80,6 @@ void SafetensorsFolder::read_index(const fs::path& index) {
     notes_.push_back(fmt::format("{}: {} tensors lie in more than one file; those that the index names are read",
                                  index.string(), elsewhere));
   const char* whole = "model.safetensors";
-  std::error_code unreadable;
   if (!files.contains(whole) && fs::exists(folder_ / whole, unreadable))
     notes_.push_back(fmt::format("{}: not read: model.safetensors.index.json beside it names other files",
                                  (folder_ / whole).string()));

@@ -165,7 +165,8 @@ TEST_CASE("special tokens that a vocabulary lacks are warnings where nothing nee
   CHECK(model.eos == std::vector<int64_t>{2});
   CHECK(copy.refusal().empty());
   copy.write("tokenizer_config.json", {{"add_bos_token", true}});
-  CHECK_THAT(copy.refusal(), contains("add_bos_token puts '<s>' before every text, and the tokenizer has no such token"));
+  CHECK_THAT(copy.refusal(),
+             contains("add_bos_token puts '<s>' before every text, and the tokenizer has no such token"));
 }
 
 TEST_CASE("Gemma's files say which layers have a window", "[pretrained]") {
@@ -287,9 +288,20 @@ TEST_CASE("a copied head is left out, one that differs is used, and wrappers of 
 }
 
 TEST_CASE("the index decides which of several files is read", "[pretrained]") {
-  const Copy copy("tinyllama-sharded");
+  const Copy copy("tinyllama-sharded"), whole("tinyllama-sharded");
+  const Tensor tokens = tokens_of(fixtures()["tinyllama-sharded"]);
+  const auto logits_in = [&](const fs::path& folder) {
+    return ModelFiles::open(folder)->load()->forward(tokens).value().to_vector<float>();
+  };
+  const std::vector<float> logits = logits_in(copy.path());
   const auto before = ModelFiles::open(copy.path());
   CHECK(before->description().warnings.empty());
+  NamedTensors all;
+  for (const std::string& name : before->tensors().names())
+    all.emplace_back(name, std::get<Tensor>(before->tensors().read(name)));
+  write_safetensors(whole.path() / "model.safetensors", all);
+  fs::remove(whole.path() / "model.safetensors.index.json");
+  CHECK(logits_in(whole.path()) == logits);
   const std::string shard = copy.json("model.safetensors.index.json")["weight_map"]["lm_head.weight"];
   NamedTensors other;
   {
@@ -301,6 +313,7 @@ TEST_CASE("the index decides which of several files is read", "[pretrained]") {
   const auto beside = ModelFiles::open(copy.path());
   REQUIRE(beside->description().warnings.size() == 1);
   CHECK_THAT(beside->description().warnings[0], contains("model.safetensors: not read: model.safetensors.index.json"));
+  CHECK(logits_in(copy.path()) == logits);
   // A tensor of one shard that the index puts into another file.
   Json index = copy.json("model.safetensors.index.json");
   index["weight_map"]["lm_head.weight"] = "model.safetensors";
@@ -330,7 +343,7 @@ TEST_CASE("an index of shards that lies is refused", "[pretrained]") {
   CHECK_THAT(refusal_with("lm_head.weight", "/etc/passwd"), contains("is no name of a file in this folder"));
   CHECK_THAT(refusal_with("lm_head.weight", 3), contains("3 is no file name"));
   CHECK_THAT(refusal_with("lm_head.weight", "absent.safetensors"),
-             contains("absent.safetensors: cannot read the file"));
+             contains("model.safetensors.index.json: names files that are not there: absent.safetensors: fetch them"));
   CHECK_THAT(refusal_with("lm_head.weight", nullptr), contains("weight_map: lacks tensor 'lm_head.weight'"));
   CHECK_THAT(refusal_with("more.weight", "model-00001-of-00004.safetensors"), contains("has no tensor 'more.weight'"));
   copy.write(file, {{"weight_map", 3}});
