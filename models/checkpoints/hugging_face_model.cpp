@@ -9,6 +9,7 @@
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
+#include "models/tokenizers/folder_config.h"
 #include "models/tokenizers/text_start.h"
 
 namespace headroom::models {
@@ -65,7 +66,7 @@ void note_unembedded(const fs::path& folder, ModelDescription& model) {
         fmt::format("{}: {}: the model has no embedding for it; a text with it is an error", path.string(), names));
 }
 
-/// A token that tokenizer_config.json names: its text, or an object that holds it. "" where it names none.
+/// A token that the tokenizer's files name: its text, or an object that holds it. "" where it names none.
 std::string token_text(const Json& tokenizer_config, const char* key) {
   const auto found = tokenizer_config.find(key);
   if (found == tokenizer_config.end()) return "";
@@ -114,7 +115,7 @@ class HuggingFaceFolder : public ModelFiles {
 
 void read_folder_specials(const fs::path& folder, const Json& config, ModelDescription& model) {
   const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
-  const Json tokenizer = read_optional_object(folder / "tokenizer_config.json");
+  const Json tokenizer = read_folder_config(folder).tokenizer;
   std::vector<int64_t> bos;
   append_ids(config, "bos_token_id", path, model, bos);
   const TextStart start = text_start_of_folder(folder, bos.empty() ? std::nullopt : std::optional<int64_t>(bos[0]));

@@ -23,6 +23,8 @@ const std::array table{
            .gguf = "llama",
            .transformer = "MistralForCausalLM",
            .window = WindowRule::always,
+           .tokenizer = "TokenizersBackend",
+           .owns_tokenizer = true,
            .divisors_in_gguf = true,
            .interleaved_in_gguf = true},
     Family{.name = "qwen2",
@@ -62,6 +64,11 @@ const std::array table{
                         "summary_use_proj"}},
 };
 
+constexpr std::array tokenizer_classes{TokenizerClass{"Qwen2Tokenizer", "", "<|endoftext|>", "qwen2"},
+                                       TokenizerClass{"GPT2Tokenizer", "<|endoftext|>", "<|endoftext|>", "gpt-2"},
+                                       TokenizerClass{"GemmaTokenizer", "<bos>", "<eos>"},
+                                       TokenizerClass{"LlamaTokenizer", "<s>", "</s>"}};
+
 const Family* find(std::string_view Family::*key, std::string_view wanted) {
   const auto found = std::find_if(table.begin(), table.end(), [&](const Family& f) { return f.*key == wanted; });
   return found == table.end() ? nullptr : &*found;
@@ -76,6 +83,12 @@ std::string listed(std::string_view Family::*key) {
 }
 
 }  // namespace
+
+const TokenizerClass& tokenizer_class(std::string_view name) {
+  const auto found = std::find_if(tokenizer_classes.begin(), tokenizer_classes.end() - 1,
+                                  [&](const TokenizerClass& known) { return known.name == name; });
+  return *found;
+}
 
 const Family* find_family(std::string_view name) { return find(&Family::name, name); }
 

@@ -40,6 +40,15 @@ enum class WindowRule {
   pattern,   ///< sliding_window holds for all layers but every sixth, or as layer_types says
 };
 
+/// A class that reads tokenizers in transformers: what it takes where the files say nothing.
+struct TokenizerClass {
+  std::string_view name;        ///< without "Fast"
+  std::string_view bos, eos;    ///< "" = none
+  std::string_view splitter{};  ///< how it cuts the texts of vocab.json and merges.txt, as tokenizer.ggml.pre names it
+};
+/// The class of that name; Llama's for any other name.
+const TokenizerClass& tokenizer_class(std::string_view name);
+
 /// All that tells one family of trained models from the others in its files. The table is in family.cpp: a new family
 /// is one row there.
 struct Family {

@@ -69,17 +69,14 @@ void read_added(const fs::path& folder, FolderConfig& config) {
 
 std::optional<std::string> FolderConfig::named(const char* key) const {
   if (const auto found = tokenizer.find(key); found != tokenizer.end()) return text_in(*found);
-  const std::string name = key;
-  const bool is_begin = name == "bos_token";
-  if (kind == "Qwen2Tokenizer") return is_begin ? std::nullopt : std::optional<std::string>("<|endoftext|>");
-  if (kind == "GPT2Tokenizer") return "<|endoftext|>";
-  if (kind == "GemmaTokenizer") return is_begin ? "<bos>" : "<eos>";
-  return is_begin ? "<s>" : "</s>";
+  const TokenizerClass& known = tokenizer_class(kind);
+  const std::string_view text = std::string_view(key) == "bos_token" ? known.bos : known.eos;
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
-bool FolderConfig::flag(const char* key) const {
+bool FolderConfig::flag(const char* key, bool absent) const {
   const auto found = tokenizer.find(key);
-  return found != tokenizer.end() && found->is_boolean() && found->get<bool>();
+  return found != tokenizer.end() && found->is_boolean() ? found->get<bool>() : absent;
 }
 
 FolderConfig read_folder_config(const fs::path& folder) {
@@ -87,8 +84,7 @@ FolderConfig read_folder_config(const fs::path& folder) {
   config.tokenizer = read_optional_object(folder / "tokenizer_config.json");
   config.kind = class_of(config.tokenizer, read_optional_object(folder / "config.json"));
   if (!config.tokenizer.contains("added_tokens_decoder"))
-    for (const auto& [key, value] : read_optional_object(folder / "special_tokens_map.json").items())
-      config.tokenizer[key] = value;
+    config.tokenizer.update(read_optional_object(folder / "special_tokens_map.json"));
   add_named(config.tokenizer, config.special);
   read_added(folder, config);
   return config;

@@ -9,6 +9,10 @@
 
 namespace headroom::models {
 
+/// The class of Llama's SentencePiece models, which puts spaces by rules of its own: before a text's first stretch,
+/// with "legacy" before each between added tokens, and never where there is one.
+inline constexpr const char* llama_tokenizer = "LlamaTokenizer";
+
 /// What the files beside a tokenizer's own say of it: tokenizer_config.json, special_tokens_map.json,
 /// added_tokens.json, and of config.json what transformers chooses a class by.
 struct FolderConfig {
@@ -19,7 +23,7 @@ struct FolderConfig {
 
   /// The text of a named token ("bos_token"): the file's, else the class's own; nullopt where it has none.
   std::optional<std::string> named(const char* key) const;
-  bool flag(const char* key) const;
+  bool flag(const char* key, bool absent = false) const;
 };
 
 /// Reads them; each may be missing. Throws Error naming the file and what in it is wrong.

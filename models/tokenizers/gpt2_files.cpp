@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "models/families/family.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
 #include "models/files/utf8.h"
@@ -63,16 +64,16 @@ auto naming(const fs::path& path, const F& read) {
   }
 }
 
-/// How the class that reads the pair of files cuts a text; GPT-2's where nothing is said.
+/// How the class that reads the pair of files cuts a text.
 const PreTokenizer& pre_tokenizer_of_class(const FolderConfig& config, const fs::path& vocab) {
   require(!config.flag("add_prefix_space"), "{}: add_prefix_space is not supported",
           (vocab.parent_path() / "tokenizer_config.json").string());
-  if (config.kind == "Qwen2Tokenizer") return *pre_tokenizer_named("qwen2");
-  require(config.kind.empty() || config.kind == "GPT2Tokenizer",
+  const std::string_view known = tokenizer_class(config.kind).splitter;
+  require(!known.empty(),
           "{}: how a {} cuts texts is not known here (GPT2Tokenizer and Qwen2Tokenizer are): save it with transformers "
           "as tokenizer.json",
           vocab.string(), quoted_name(config.kind));
-  return *pre_tokenizer_named("gpt-2");
+  return *pre_tokenizer_named(std::string(known));
 }
 
 }  // namespace
@@ -145,15 +146,29 @@ BpeVocabulary read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
   for (const int32_t id :
        naming(merges, [&] { return add_tokens_and_merges(vocabulary, tokens, read_merge_lines(merges_file.text())); }))
     vocabulary.added.push_back({tokens.at(id), id, true});
-  const FolderConfig config = read_folder_config(vocab.parent_path());
+  FolderConfig config = read_folder_config(vocab.parent_path());
+  if (config.kind.empty()) config.kind = "GPT2Tokenizer";
   const PreTokenizer& cut = pre_tokenizer_of_class(config, vocab);
   for (const std::string& pattern : cut.patterns) vocabulary.splitters.emplace_back(pattern);
   vocabulary.normalization = cut.normalization;
   vocabulary.splitter = cut.names[0];
   vocabulary.added.insert(vocabulary.added.end(), config.added.begin(), config.added.end());
+  const auto is_added = [&](int32_t id) {
+    return std::any_of(vocabulary.added.begin(), vocabulary.added.end(), [&](const auto& t) { return t.id == id; });
+  };
   for (const auto& [id, text] : tokens)
-    if (std::find(config.special.begin(), config.special.end(), text) != config.special.end())
+    if (std::find(config.special.begin(), config.special.end(), text) != config.special.end() && !is_added(id))
       vocabulary.added.push_back({text, id, true});
+  // The class's own tokens that no file gives an id have the next ones, as transformers adds them.
+  for (const char* key : {"bos_token", "eos_token"}) {
+    const auto text = config.named(key);
+    const auto is_it = [&](const auto& token) { return token.text == *text; };
+    if (!text || std::any_of(vocabulary.added.begin(), vocabulary.added.end(), is_it)) continue;
+    const auto found = std::find_if(tokens.begin(), tokens.end(), [&](const auto& t) { return t.second == *text; });
+    int32_t next = tokens.rbegin()->first + 1;
+    for (const AddedToken& token : vocabulary.added) next = std::max(next, token.id + 1);
+    vocabulary.added.push_back({*text, found == tokens.end() ? next : found->first, true});
+  }
   return vocabulary;
 }
 

@@ -41,7 +41,12 @@ SentencePieceVocabulary read_sentencepiece(const fs::path& path) {
   const MappedFile file(path, tokenizer_file);
   try {
     const FolderConfig config = read_folder_config(path.parent_path());
-    return {parse_sentencepiece(file.text()), folder_name(path), path, config.added, config.flag("legacy")};
+    const bool is_llama = config.kind == llama_tokenizer;
+    SentencePieceVocabulary read{parse_sentencepiece(file.text()), folder_name(path), path, config.added};
+    read.spaces_every = config.flag("legacy", !is_llama);
+    read.only_missing = is_llama || !read.spaces_every;
+    if (is_llama) read.model.add_dummy_prefix = config.flag("add_prefix_space", true);
+    return read;
   } catch (const Error& error) {
     fail("{}: {}", path.string(), error.what());
   }

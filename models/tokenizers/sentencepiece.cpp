@@ -44,6 +44,7 @@ class SentencePieceTokenizer : public Tokenizer {
         kind_(vocabulary.model.kind),
         byte_fallback_(vocabulary.model.byte_fallback),
         spaces_every_(vocabulary.spaces_every),
+        only_missing_(vocabulary.only_missing),
         first_(found_first(vocabulary)) {
     SentencePieceModel model = vocabulary.model;
     strips_space_ = model.add_dummy_prefix && model.escape_whitespaces && !model.whitespace_as_suffix;
@@ -55,7 +56,7 @@ class SentencePieceTokenizer : public Tokenizer {
       tokens_[static_cast<size_t>(token.id)] = token.text;
     }
     model.add_dummy_prefix = false;
-    if (strips_space_ && !spaces_every_) load_pieces(without_space_, model, file_);
+    if (strips_space_ && (only_missing_ || !spaces_every_)) load_pieces(without_space_, model, file_);
   }
 
   std::vector<int32_t> encode(std::string_view text, Specials specials) const override {
@@ -97,7 +98,9 @@ class SentencePieceTokenizer : public Tokenizer {
  private:
   void encode_ordinary(std::string_view text, bool is_first, std::vector<int32_t>& ids) const {
     std::vector<int> own;
-    const auto& processor = is_first || spaces_every_ || !strips_space_ ? processor_ : without_space_;
+    const bool puts_space =
+        (is_first || spaces_every_) && !(only_missing_ && (text.starts_with(' ') || text.starts_with(space_mark)));
+    const auto& processor = puts_space || !strips_space_ ? processor_ : without_space_;
     const auto status = processor.Encode(text, &own);
     require(status.ok(), "{}: {}", name_, status.ToString());
     ids.insert(ids.end(), own.begin(), own.end());
@@ -107,7 +110,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::string name_;
   std::filesystem::path file_;
   SentencePieceModel::Kind kind_;
-  bool byte_fallback_, spaces_every_;
+  bool byte_fallback_, spaces_every_, only_missing_;
   AddedTokens first_;
   bool strips_space_ = false;
   std::vector<std::string> tokens_;

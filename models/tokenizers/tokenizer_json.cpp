@@ -150,6 +150,17 @@ void read_decoder(const Json& json, CharacterRules& rules) {
   }
 }
 
+/// transformers 5 takes the rules of Llama's class whatever the file says.
+void take_llama_rules(const FolderConfig& config, BpeVocabulary& vocabulary) {
+  CharacterRules& rules = *vocabulary.characters;
+  using Prefix = CharacterRules::Prefix;
+  rules.prefix = !config.flag("add_prefix_space", true) ? Prefix::none
+                 : config.flag("legacy")                ? Prefix::every
+                                                        : Prefix::first;
+  rules.only_missing = true;
+  vocabulary.splitters.clear();
+}
+
 std::vector<std::pair<std::string, std::string>> read_merges(const Json& json) {
   require(json.is_array(), "model.merges is {}, expected a list", json.type_name());
   std::vector<std::pair<std::string, std::string>> merges;
@@ -207,7 +218,11 @@ BpeVocabulary read_tokenizer_json(const std::filesystem::path& path) {
     read_model(model, is_over_characters, vocabulary);
     read_normalizer(member(json, "normalizer"), vocabulary);
     read_pre_tokenizer(member(json, "pre_tokenizer"), vocabulary);
-    if (is_over_characters) read_decoder(member(json, "decoder"), *vocabulary.characters);
+    if (is_over_characters) {
+      const FolderConfig config = read_folder_config(path.parent_path());
+      if (config.kind == llama_tokenizer) take_llama_rules(config, vocabulary);
+      read_decoder(member(json, "decoder"), *vocabulary.characters);
+    }
     read_added_tokens(member(json, "added_tokens"), vocabulary);
     const PreTokenizer* known =
         is_over_characters ? nullptr : pre_tokenizer_of(vocabulary.splitters, vocabulary.ignore_merges);

@@ -18,6 +18,7 @@ struct SentencePieceVocabulary {
   std::filesystem::path file;
   std::vector<AddedToken> added{};  ///< found in a text besides the model's control pieces
   bool spaces_every = true;         ///< add_dummy_prefix holds for stretches after such a token, too
+  bool only_missing = false;        ///< it holds where no space is there
 };
 
 /// What a tokenizer is made of.

@@ -53,6 +53,7 @@ std::vector<double> logits_of(std::unique_ptr<Transformer> model, const Tensor& 
 
 /// Whether the tokenizer puts a space before a text only where there is none: GGUF's do so always.
 bool spares_spaces(const Vocabulary& vocabulary) {
+  if (const auto* pieces = std::get_if<SentencePieceVocabulary>(&vocabulary)) return pieces->only_missing;
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
   return bpe && bpe->characters && bpe->characters->only_missing;
 }
@@ -60,7 +61,7 @@ bool spares_spaces(const Vocabulary& vocabulary) {
 void compare_tokenizers(const ModelFiles& source, const ModelFiles& written) {
   if (!source.has_tokenizer()) return;
   const auto before = source.tokenizer(), after = written.tokenizer();
-  const bool spares = spares_spaces(source.vocabulary());
+  const bool spares = spares_spaces(source.vocabulary()) || spares_spaces(written.vocabulary());
   for (const char* text : samples) {
     if (spares && *text == ' ') continue;
     // What a vocabulary lacks, GGUF's tokenizers drop and others refuse.

@@ -13,6 +13,9 @@
 namespace headroom::models {
 namespace {
 
+constexpr const char* one_more_space =
+    "a text that begins with a space gets one more from a GGUF file's tokenizer than from this one";
+
 /// Values of tokenizer.ggml.token_type. Source: llama.h, enum llama_token_type.
 enum TokenType : int64_t { normal_type = 1, unknown_type = 2, control_type = 3, user_type = 4, unused_type = 5 };
 constexpr int64_t byte_type = 6;
@@ -117,12 +120,12 @@ void add_characters(const BpeVocabulary& vocabulary, const nlohmann::json& confi
   for (auto merge = vocabulary.merges.rbegin(); merge != vocabulary.merges.rend(); ++merge)
     list.scores[static_cast<size_t>(merge->result)] = -static_cast<double>(merge->rank);
   const bool has_prefix = vocabulary.characters->prefix != CharacterRules::Prefix::none;
-  if (has_prefix && vocabulary.characters->only_missing)
-    notes.emplace_back("a text that begins with a space gets one more from a GGUF file's tokenizer than from this one");
+  if (has_prefix && vocabulary.characters->only_missing) notes.emplace_back(one_more_space);
   add_scored(std::move(list), rows, has_prefix, pairs);
 }
 
-void add_pieces(const SentencePieceVocabulary& vocabulary, size_t rows, GgufPairs& pairs) {
+void add_pieces(const SentencePieceVocabulary& vocabulary, size_t rows, GgufPairs& pairs,
+                std::vector<std::string>& notes) {
   const SentencePieceModel& model = vocabulary.model;
   const auto want = [&](bool holds, const char* what) {
     require(holds, "{}: GGUF files of llama cannot say: {}", vocabulary.file.string(), what);
@@ -140,6 +143,7 @@ void add_pieces(const SentencePieceVocabulary& vocabulary, size_t rows, GgufPair
   for (const AddedToken& token : vocabulary.added)
     if (const auto id = static_cast<size_t>(token.id); id >= model.pieces.size() && id < rows)
       list.set(id, token.text, token.special ? control_type : user_type);
+  if (model.add_dummy_prefix && vocabulary.only_missing) notes.emplace_back(one_more_space);
   add_scored(std::move(list), rows, model.add_dummy_prefix, pairs);
   pairs.emplace_back("tokenizer.ggml.remove_extra_whitespaces", gguf_flag(model.remove_extra_whitespaces));
 }
@@ -176,7 +180,7 @@ void add_tokenizer(const ModelFiles& source, GgufPairs& pairs, std::vector<std::
   const auto rows = static_cast<size_t>(model.config.vocab);
   const Vocabulary vocabulary = source.vocabulary();
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
-  if (!bpe) add_pieces(std::get<SentencePieceVocabulary>(vocabulary), rows, pairs);
+  if (!bpe) add_pieces(std::get<SentencePieceVocabulary>(vocabulary), rows, pairs, notes);
   else if (bpe->characters) add_characters(*bpe, config, rows, pairs, notes);
   else add_byte_level(*bpe, rows, pairs);
   const auto tokens =

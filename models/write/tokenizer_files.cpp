@@ -8,6 +8,7 @@
 #include "models/files/json.h"
 #include "models/gguf/gguf.h"
 #include "models/tokenizers/byte_alphabet.h"
+#include "models/tokenizers/folder_config.h"
 
 namespace headroom::models {
 namespace {
@@ -100,6 +101,10 @@ std::string tokenizer_config(const ModelFiles& source, const GgufMetadata& metad
   for (const auto& [name, key] : specials)
     if (const auto id = metadata.integer(key); id && *id >= 0 && *id < static_cast<int64_t>(texts.size()))
       config[name] = texts[static_cast<size_t>(*id)];
+  if (kind == std::string_view(llama_tokenizer)) {  // its rules on spaces, as llama.cpp has them
+    config["legacy"] = true;
+    config["add_prefix_space"] = metadata.flag("tokenizer.ggml.add_space_prefix", true);
+  }
   if (!model.chat_template.empty()) config["chat_template"] = model.chat_template;
   return config.dump(2) + "\n";
 }
@@ -113,7 +118,7 @@ void write_tokenizer_files(const std::filesystem::path& folder, const ModelFiles
   else write_file(folder / "tokenizer.model", serialized(std::get<SentencePieceVocabulary>(vocabulary).model));
   // Llama's puts a space before every text.
   const bool is_gemma = family_named(source.description().family).stack == Stack::gemma;
-  const char* pieces = is_gemma ? "GemmaTokenizer" : "LlamaTokenizer";
+  const char* pieces = is_gemma ? "GemmaTokenizer" : llama_tokenizer;
   write_file(folder / "tokenizer_config.json",
              tokenizer_config(source, *source.metadata(), bpe ? "PreTrainedTokenizerFast" : pieces));
 }

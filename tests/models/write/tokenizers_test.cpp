@@ -131,8 +131,8 @@ TEST_CASE("vocabularies of characters become SentencePiece models", "[convert]")
     for (const Json& json_text : all["strings"]) {
       const auto text = json_text.get<std::string>();
       if (text.find("<s>") != std::string::npos || text.find("</s>") != std::string::npos) continue;
-      // Metaspace puts no space before one; the other kinds do, or never put any.
-      if (std::string(name) == "Llama 2" && (text.starts_with(' ') || text.starts_with("\u2581"))) continue;
+      // The Prepend normalizer puts a space before one; Metaspace and Llama's class do not.
+      if (std::string(name) == "TinyLlama, Mistral" && (text.starts_with(' ') || text.starts_with("\u2581"))) continue;
       ++compared;
       same += ids_of(folder / "from", text) == ids_of(folder / "back", text) ? 1 : 0;
     }
