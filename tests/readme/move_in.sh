@@ -22,9 +22,9 @@ cp -r examples/tq2_0/engine examples/tq2_0/tests .
 sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/tq2_0.h"|
 s|^  X(q6_k, .*|&\n  X(tq2_0, TQ2_0, 35, 37) \\|' engine/quantized/format.h
 
-for part in family family-test positions-value positions-formula positions-row; do example $part; done
+for part in family positions-value positions-formula positions-row; do example $part; done
 sed -i '/^const std::array table{/r family' models/families/family.cpp
-sed -i '/^TEST_CASE("GGUF files of another/e cat family-test' tests/models/write/convert_test.cpp
+sed -i '/^TEST_CASE("GGUF files of another/e cat examples/xverse/convert_case.inc' tests/models/write/convert_test.cpp
 sed -i "s/^enum class Positions { .*alibi/&, $(cat positions-value)/" models/config.h
 sed -i -e '/^constexpr std::array position_table{/e cat positions-formula' -e '/^constexpr std::array position_table{/r positions-row' \
   models/positions.cpp

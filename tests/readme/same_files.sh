@@ -1,13 +1,17 @@
 #!/bin/sh
-# same_files.sh ROOT DOCUMENT FOLDER: every file of FOLDER stands in DOCUMENT, word for word, in a block that is fenced
-# with ```LANGUAGE FOLDER/FILE.
+# same_files.sh ROOT DOCUMENT FOLDER: DOCUMENT shows every program of FOLDER, or lines of it, word for word, in a block that
+# is fenced with ```cpp FOLDER/FILE.
 set -eu
 cd "$1"
-shown=$(mktemp)
-trap 'rm -f "$shown"' EXIT
 status=0
-for file in $(find "$3" -type f | sort); do
-  awk -v file="$file" '/^```/ && on { exit } on { print } /^```/ && $2 == file { on = 1 }' "$2" >"$shown"
-  cmp "$shown" "$file" || status=1
+for file in $(find "$3" -name '*.cpp' | sort); do
+  shown=$(awk -v file="$file" '/^```/ && on { exit } on { print } /^```/ && $2 == file { on = 1 }' "$2")
+  case $(cat "$file") in
+    *"${shown:-$file is not shown}"*) ;;
+    *)
+      echo "$2 does not show lines of $file"
+      status=1
+      ;;
+  esac
 done
 exit $status

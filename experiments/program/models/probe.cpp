@@ -113,7 +113,7 @@ std::vector<tasks::ProbeSpans> spans_of(const ProbeArguments& arguments, bool ha
 }
 
 /// The method of compression that is suggested: of those that suit the model the one that keeps most of it
-/// (docs/trained-models.md).
+/// (docs/shrink-a-model.md).
 void choose_method(const models::TransformerConfig& config, ProbeResults& results) {
   using tasks::QkMethod;
   for (const QkMethod method : {QkMethod::whitened_relative, QkMethod::whitened_rotated, QkMethod::whitened}) {
