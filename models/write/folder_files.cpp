@@ -220,6 +220,7 @@ std::string config_json(const ModelDescription& model, GgufForm form) {
   const TransformerConfig& c = model.config;
   const Family& own = family_named(model.family);
   const Family& family = c.window > 0 ? family_named(own.with_window) : own;
+  require(c.unequal_layers.empty(), "layers that differ in their heads: no config.json of {} says so", family.name);
   Ordered json = family.stack == Stack::gpt2 ? gpt2_config(model, family) : llama_config(model, family);
   json["vocab_size"] = c.vocab;
   json["tie_word_embeddings"] = c.tied;

@@ -237,7 +237,7 @@ TEST_CASE("the program: a table, JSON, and a page") {
   CHECK(table.err().empty());
   CHECK(contains(table.out(),
                  "smollm2 (llama): 2 layers of 3 heads of width 8, 1 key-value head\ntext.txt, 724 tokens; 3 "
-                 "pieces of each of 4, 8, 16 tokens\n"));
+                 "pieces of each of 4, 8, 16 tokens; text cut as gpt-2, with no token before it\n"));
   CHECK(contains(table.out(), "\nWhat these measures do not say:\n"));
   CHECK(contains(table.out(), "page  page.html\n"));
   CHECK(headroom::experiments::testing::malformed(read(folder / "page.html")) == "");

@@ -34,7 +34,8 @@ class Program {
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
-      std::signal(SIGINT, SIG_DFL);  // a shell that runs the tests in the background ignores it
+      // A shell that runs the tests in the background ignores the first, nohup the second.
+      for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_DFL);
       execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
       _exit(127);
     }

@@ -127,5 +127,5 @@ TEST_CASE("spectrum names what is wrong with its arguments") {
   CHECK_THAT(error("w.safetensors --tensor stack"), contains("tensor stack is f32 (2, 2, 2), not a matrix"));
   CHECK_THAT(error("w.safetensors --tensor a --times tall"), contains("AᵀB does not exist"));
   CHECK_THAT(error("w.safetensors --tensor a --rank 3"), contains("--rank 3: expected 1 to 2"));
-  CHECK_THAT(error("w.safetensors --tensor bad"), contains("a holds nan at (0, 1)"));
+  CHECK_THAT(error("w.safetensors --tensor bad"), contains("tensor bad holds nan at (0, 1)"));
 }
