@@ -26,21 +26,34 @@ bool can_be_read(std::string_view line) {
   }
 }
 
-/// Calls `f` with every line of a shard that can be read and is none of `others`; false where there was something else.
-bool each_sound(const OpenFile& file, const std::set<int64_t>& others, const std::function<void(std::string_view)>& f) {
+using Seals = std::set<std::string, std::less<>>;
+
+/// Calls `f` with every line of a shard that can be read and whose seal is none of `others`; false where there was
+/// something else.
+bool each_sound(const OpenFile& file, const Seals& others, const std::function<void(std::string_view)>& f) {
   LineScanner lines(file, 0, file.look().bytes);
   bool is_sound = true;
-  int64_t number = 0;
   while (const auto line = lines.next()) {
-    const bool is_kept = !others.contains(++number) && can_be_read(*line);
+    const bool is_kept = !others.contains(seal_of(*line)) && can_be_read(*line);
     if (is_kept) f(*line);
     is_sound = is_sound && is_kept;
   }
   return is_sound && !lines.is_too_long() && seal_of(lines.rest().substr(0, lines.rest().size() - 1)).empty();
 }
 
-/// Writes a shard anew without what cannot be read and the lines `others`. What was done; "" for nothing.
-std::string take_out(const OpenFolder& folder, const std::string& name, const std::set<int64_t>& others) {
+/// The seals of some lines of a shard.
+Seals seals_of(const OpenFile& file, const std::set<int64_t>& numbers) {
+  Seals seals;
+  if (!file.is_open()) return seals;
+  LineScanner lines(file, 0, file.look().bytes);
+  for (int64_t number = 1; const auto line = lines.next(); ++number)
+    if (numbers.contains(number)) seals.emplace(seal_of(*line));
+  seals.erase("");
+  return seals;
+}
+
+/// Writes a shard anew without what cannot be read and the lines of those seals. What was done; "" for nothing.
+std::string take_out(const OpenFolder& folder, const std::string& name, const Seals& others) {
   const OpenFile file(folder, name, O_RDONLY);
   if (file.is_missing()) return "";
   if (!file.is_open() && !file.other()) file.complain("cannot be read");
@@ -80,10 +93,13 @@ std::vector<std::string> Shards::repair(const std::vector<Fault>& others) const 
   if (!folder.is_open()) folder.complain();
   std::map<std::string, std::set<int64_t>> lines;  // by shard
   for (const Fault& fault : others) lines[fault.file.filename().string()].insert(fault.line);
+  Seals taken;  // a copy of a line in another shard was not read, and goes with it
+  for (const auto& [name, numbers] : lines)
+    if (is_shard(name)) taken.merge(seals_of(OpenFile(folder, name, O_RDONLY), numbers));
   std::vector<std::string> done;
   for (const std::string& name : folder.names())
     if (is_shard(name))
-      if (std::string what = take_out(folder, name, lines[name]); !what.empty()) done.push_back(std::move(what));
+      if (std::string what = take_out(folder, name, taken); !what.empty()) done.push_back(std::move(what));
   Shards facts(folder_);
   facts.new_facts();
   for (const Fault& fault : facts.faults())
