@@ -145,8 +145,8 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
 
 Var Transformer::embed(const Tensor& input, const SequenceTokens& sequences) const {
   std::vector<Var> parts;
-  for (const SequenceRows& own : sequences.rows)
-    parts.push_back(embed(input.slice(1, own.begin, own.end), own.state ? own.state->offset() : own.prefix));
+  for (size_t i = 0; i < sequences.rows.size(); ++i)
+    parts.push_back(embed(input.slice(1, sequences.rows[i].begin, sequences.rows[i].end), sequences.first[i]));
   return autograd::concat(parts, 1);  // (1, T, D)
 }
 
@@ -221,14 +221,12 @@ Tensor Transformer::decode_together(const Tensor& tokens, const std::vector<Sequ
           "transformer: the tokens of the sequences must be (1, T), one sequence's after the other's, got {}", tokens);
   const autograd::NoGrad no_grad;
   const SequenceTokens sequences(rows, device());
-  std::vector<int64_t> offsets;
-  for (const SequenceRows& own : rows) offsets.push_back(own.state->offset());
   try {
     const Var h = embed(tokens, sequences);  // (1, T, D)
     for (const SequenceRows& own : rows) own.state->forget_hidden();
     return readout(through_blocks(h, {.sequences = &sequences}, nullptr, nullptr)).value();
   } catch (...) {
-    for (size_t i = 0; i < rows.size(); ++i) rows[i].state->truncate(offsets[i]);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i].state->truncate(sequences.first[i]);
     throw;
   }
 }

@@ -66,14 +66,6 @@ void note_unembedded(const fs::path& folder, ModelDescription& model) {
         fmt::format("{}: {}: the model has no embedding for it; a text with it is an error", path.string(), names));
 }
 
-/// A token that the tokenizer's files name: its text, or an object that holds it. "" where it names none.
-std::string token_text(const Json& tokenizer_config, const char* key) {
-  const auto found = tokenizer_config.find(key);
-  if (found == tokenizer_config.end()) return "";
-  const Json& text = found->is_object() && found->contains("content") ? (*found)["content"] : *found;
-  return text.is_string() ? text.get<std::string>() : "";
-}
-
 ModelDescription describe_folder(const fs::path& folder) {
   const fs::path path = folder / "config.json";
   const Json config = read_json(path);
@@ -115,10 +107,11 @@ class HuggingFaceFolder : public ModelFiles {
 
 void read_folder_specials(const fs::path& folder, const Json& config, ModelDescription& model) {
   const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
-  const Json tokenizer = read_folder_config(folder).tokenizer;
+  const FolderConfig tokenizer = read_folder_config(folder);
   std::vector<int64_t> bos;
   append_ids(config, "bos_token_id", path, model, bos);
-  const TextStart start = text_start_of_folder(folder, bos.empty() ? std::nullopt : std::optional<int64_t>(bos[0]));
+  const TextStart start =
+      text_start_of_folder(folder, tokenizer, bos.empty() ? std::nullopt : std::optional<int64_t>(bos[0]));
   for (const auto& put : {start.begin, start.end})
     require(!put || *put < model.config.vocab,
             "{}: the tokenizer puts token {} around every text; the vocabulary has {}", folder.string(),
@@ -127,8 +120,8 @@ void read_folder_specials(const fs::path& folder, const Json& config, ModelDescr
   model.add_bos = start.begin.has_value(), model.text_end = start.end;
   append_ids(read_optional_object(generation), "eos_token_id", generation, model, model.eos);
   append_ids(config, "eos_token_id", path, model, model.eos);
-  model.eos_text = token_text(tokenizer, "eos_token");
-  model.chat_template = chat_template_of(folder, tokenizer);
+  model.eos_text = tokenizer.said("eos_token").value_or("");
+  model.chat_template = chat_template_of(folder, tokenizer.tokenizer);
 }
 
 std::unique_ptr<ModelFiles> open_hugging_face(const fs::path& folder) {

@@ -56,8 +56,8 @@ void SafetensorsFolder::read_index(const fs::path& index) {
   const std::map<std::string, std::string> shards = read_weight_map(index);
   std::set<std::string> missing;
   std::error_code unreadable;
-  for (const auto& [tensor, shard] : shards)
-    if (!fs::exists(folder_ / shard, unreadable)) missing.insert(shard);
+  for (const auto& [tensor, shard] : shards) missing.insert(shard);
+  std::erase_if(missing, [&](const std::string& shard) { return fs::exists(folder_ / shard, unreadable); });
   require(missing.empty(), "{}: names files that are not there: {}: fetch them from where the others came",
           index.string(), excerpt(fmt::format("{}", fmt::join(missing, ", ")), 200));
   std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;

@@ -1,9 +1,9 @@
 #include "models/tokenizers/folder_config.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "engine/error.h"
+#include "engine/read_number.h"
 #include "models/families/family.h"
 #include "models/files/json.h"
 #include "models/tokenizers/bpe_tokenizer.h"
@@ -44,9 +44,8 @@ void add_named(const Json& json, std::vector<std::string>& special) {
 
 /// The keys of added_tokens_decoder are ids as texts.
 Json id_of_key(const std::string& key) {
-  int64_t id = -1;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-  return error == std::errc() && end == key.data() + key.size() ? Json(id) : Json(key);
+  const auto id = read_number<int64_t>(key);
+  return id ? Json(*id) : Json(key);
 }
 
 void read_added(const fs::path& folder, FolderConfig& config) {
@@ -67,8 +66,10 @@ void read_added(const fs::path& folder, FolderConfig& config) {
 
 }  // namespace
 
+std::optional<std::string> FolderConfig::said(const char* key) const { return text_in(tokenizer.value(key, Json())); }
+
 std::optional<std::string> FolderConfig::named(const char* key) const {
-  if (const auto found = tokenizer.find(key); found != tokenizer.end()) return text_in(*found);
+  if (tokenizer.contains(key)) return said(key);
   const TokenizerClass& known = tokenizer_class(kind);
   const std::string_view text = std::string_view(key) == "bos_token" ? known.bos : known.eos;
   return text.empty() ? std::nullopt : std::optional<std::string>(text);

@@ -21,7 +21,9 @@ struct FolderConfig {
   std::vector<AddedToken> added;     ///< by added_tokens_decoder, else added_tokens.json
   std::vector<std::string> special;  ///< texts of the tokens that have a name (bos_token, …)
 
-  /// The text of a named token ("bos_token"): the file's, else the class's own; nullopt where it has none.
+  /// The text of a named token ("bos_token") as the files have it; nullopt where they name none.
+  std::optional<std::string> said(const char* key) const;
+  /// The same; where no file has the key, the class's own.
   std::optional<std::string> named(const char* key) const;
   bool flag(const char* key, bool absent = false) const;
 };

@@ -79,9 +79,8 @@ void read_template(const Json& own, TextStart& start) {
 
 }  // namespace
 
-TextStart text_start_of_folder(const fs::path& folder, std::optional<int64_t> config_bos) {
+TextStart text_start_of_folder(const fs::path& folder, const FolderConfig& config, std::optional<int64_t> config_bos) {
   TextStart start;
-  const FolderConfig config = read_folder_config(folder);
   const Json tokenizer = read_optional_object(folder / "tokenizer.json");
   const auto id_named = [&](const char* key, std::optional<int64_t> otherwise) {
     const auto text = config.named(key);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/gguf/metadata.h"
+#include "models/tokenizers/folder_config.h"
 
 namespace headroom::models {
 
@@ -15,11 +16,12 @@ struct TextStart {
   std::vector<std::string> notes;     ///< what the files leave open or cannot mean, and what is done instead
 };
 
-/// Of a folder, as transformers 5 reads it. With tokenizer.json its template decides alone; without one, add_bos_token
-/// and add_eos_token of tokenizer_config.json say whether, and the tokenizer's class which. `config_bos` is
-/// config.json's bos_token_id, which counts only where the tokenizer's files name none. Throws Error naming the file
-/// for a template with several tokens before or after a text, and where a token that it puts has no id.
-TextStart text_start_of_folder(const std::filesystem::path& folder, std::optional<int64_t> config_bos);
+/// Of a folder and its `config`, as transformers 5 reads it. With tokenizer.json its template decides alone; without
+/// one, add_bos_token and add_eos_token of tokenizer_config.json say whether, and the tokenizer's class which.
+/// `config_bos` is config.json's bos_token_id, which counts only where the tokenizer's files name none. Throws Error
+/// naming the file for a template with several tokens before or after a text, and where a token that it puts has no id.
+TextStart text_start_of_folder(const std::filesystem::path& folder, const FolderConfig& config,
+                               std::optional<int64_t> config_bos);
 
 /// Of a GGUF file, as llama.cpp reads it: where the keys are missing, SentencePiece's models begin with bos and so do
 /// byte-level ones whose tokenizer.ggml.pre is of Llama 3's kind; an id that is no token is the kind's usual one.

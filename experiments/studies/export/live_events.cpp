@@ -33,10 +33,10 @@ int64_t last_number(const std::filesystem::path& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     if (std::string name = entry->path().filename(); name.starts_with(event_file_start)) {
-      name = name.substr(std::strlen(event_file_start));
-      name.resize(std::min(name.find('.'), name.size()));
-      const bool is_number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
-      if (is_number) last = std::max(last, read_number<int64_t>(name, 0).value_or(most));
+      name.erase(0, std::strlen(event_file_start));
+      const std::string number = name.substr(0, name.find('.'));
+      const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+      if (is_number) last = std::max(last, read_number<int64_t>(number).value_or(most));
     }
   return std::min(last, most);
 }

@@ -17,9 +17,9 @@ constexpr size_t fewest_merged = 16;                    ///< shards; fewer stay 
 constexpr uint64_t largest_merged = uint64_t{1} << 24;  ///< bytes; a larger one was merged before
 constexpr size_t most_held = size_t{1} << 26;           ///< bytes in memory, but for the last shard's
 
-bool can_be_read(std::string_view line) {
+bool can_be_read(std::string_view line, std::string_view seal) {
   try {
-    parse_shard_line(line, seal_of(line));
+    parse_shard_line(line, seal);
     return true;
   } catch (const Error&) {
     return false;
@@ -34,7 +34,8 @@ bool each_sound(const OpenFile& file, const Seals& others, const std::function<v
   LineScanner lines(file, 0, file.look().bytes);
   bool is_sound = true;
   while (const auto line = lines.next()) {
-    const bool is_kept = !others.contains(seal_of(*line)) && can_be_read(*line);
+    const std::string_view seal = seal_of(*line);
+    const bool is_kept = !others.contains(seal) && can_be_read(*line, seal);
     if (is_kept) f(*line);
     is_sound = is_sound && is_kept;
   }
