@@ -83,8 +83,7 @@ Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(find "$tree/usr" -printf '%y %s\n' | awk '{ kib += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print kib }')
 Depends: $depends
-Recommends: gnuplot-nox | gnuplot
-Suggests: g++, pkg-config, libfmt-dev, libpcre2-dev, libutf8proc-dev, libsentencepiece-dev, coinor-libclp-dev, libssl-dev
+Suggests: librsvg2-bin, g++, pkg-config, libfmt-dev, libpcre2-dev, libutf8proc-dev, libsentencepiece-dev, coinor-libclp-dev, libssl-dev
 Section: science
 Priority: optional
 Description: how many attention heads, of what width: studies and an engine

@@ -63,7 +63,8 @@ struct HeatMap {
   int64_t rows = 0, columns = 0;
   std::vector<int> shades;          ///< of the first measure: per cent of the colour, row by row
   std::vector<std::string> hovers;  ///< what a pointer over a cell says
-  std::string json, script;         ///< data of all measures, and the asset that draws them
+  std::vector<Blocks> details{};    ///< what shows below once a cell is chosen; at first that of the first
+  std::string json, script;         ///< data of all measures, and the asset that shows them
 };
 
 /// One part of a page.
@@ -96,9 +97,9 @@ struct Block {
   std::optional<size_t> best_row{};
   std::vector<Fact> facts{};
   std::vector<VerdictRow> verdicts{};
-  Plot plot{};         ///< of a figure
-  Drawing drawing{};   ///< the same as SVG; HTML leaves a figure out that lacks it
-  std::string file{};  ///< next to the page; Markdown leaves out a figure without one
+  Plot plot{};            ///< of a figure
+  std::string file{};     ///< next to the page; Markdown leaves out a figure without one
+  bool is_small = false;  ///< of a figure: in its narrow format alone, next to others
   std::optional<HeatMap> heat{};
   bool is_open = false;  ///< of a fold
   Blocks parts{};
@@ -142,9 +143,8 @@ inline Block definitions(std::vector<Fact> rows) {
 inline Block verdict_table(const std::string& name, std::vector<VerdictRow> rows) {
   return {.kind = Block::Kind::verdicts, .line = phrase(name), .verdicts = std::move(rows)};
 }
-inline Block figure(const Plot& plot, const std::string& caption, Drawing drawing, const std::string& file) {
-  return {
-      .kind = Block::Kind::figure, .line = phrase(caption), .plot = plot, .drawing = std::move(drawing), .file = file};
+inline Block figure(const Plot& plot, const std::string& caption, const std::string& file = "") {
+  return {.kind = Block::Kind::figure, .line = phrase(caption), .plot = plot, .file = file};
 }
 /// Columns in `words` hold text, the others numbers.
 inline Block table(const std::string& name, const std::vector<std::string>& head, std::vector<std::vector<Phrase>> rows,

@@ -123,39 +123,24 @@ std::string section_html(const Block& block) {
                      block.line.empty() ? "" : element("h2", html_of(block.line)) + "\n", html_of(block.parts));
 }
 
-/// A line as it is drawn, in small.
-std::string swatch(const Layer& layer) {
-  static const char* const dashes[] = {"none", "6 3", "2 2.5", "6 2.5 2 2.5", "9 3"};
-  const std::string colour = svg::paint(layer.colour);
-  std::string shape;
-  if (layer.kind == Layer::Kind::line)
-    shape = fmt::format("<path d=\"M1 5H21\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\" fill=\"none\"/>",
-                        colour, dashes[static_cast<size_t>(std::max(layer.style, 0)) % 5]);
-  if (layer.kind == Layer::Kind::crosses)
-    shape = fmt::format("<path d=\"M8 2L14 8M14 2L8 8\" stroke=\"{}\" stroke-width=\"2\"/>", colour);
-  else if (layer.kind == Layer::Kind::boxes)
-    shape = fmt::format("<path d=\"M6 1H16V9H6Z\" stroke=\"{}\" stroke-width=\"2\" fill=\"none\"/>", colour);
-  else if (layer.points || layer.kind != Layer::Kind::line)
-    shape += fmt::format("<circle cx=\"11\" cy=\"5\" r=\"3\" fill=\"{}\"/>", colour);
-  return "<svg class=\"swatch\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">" + shape + "</svg>";
-}
-
 /// The lines by colour, which the script lets readers switch off.
 std::string legend_html(const Plot& plot) {
   std::string items;
   for (size_t i = 0; i < plot.layers.size(); ++i) {
     const Layer& layer = plot.layers[i];
     if (layer.legend.empty() || layer.marks.empty()) continue;
-    items += fmt::format("<li data-layer=\"{}\">{} <span>{}</span></li>", i, swatch(layer), escape(layer.legend));
+    items += fmt::format("<li data-layer=\"{}\">{} <span>{}</span></li>", i, swatch_of(layer), escape(layer.legend));
   }
   return items.empty() ? "" : "<ul class=\"legend\" aria-label=\"Lines\">" + items + "</ul>\n";
 }
 
-/// The same figure on both scales; the second shows when it is asked for.
-std::string scales(const char* format, const std::string& main, const std::string& other) {
-  if (other.empty()) return fmt::format("<div class=\"{}\">{}</div>\n", format, main);
-  return fmt::format("<div class=\"{}\"><div class=\"as-drawn\">{}</div><div class=\"other\">{}</div></div>\n", format,
-                     main, other);
+/// A figure in one format, on both scales where it has two; the second shows when it is asked for.
+std::string scales(const Plot& plot, Format format) {
+  const std::string main = svg_of(plot, {.format = format});
+  const char* const name = format == Format::wide ? "wide" : "narrow";
+  if (!plot.other_y) return fmt::format("<div class=\"{}\">{}</div>\n", name, main);
+  return fmt::format("<div class=\"{}\"><div class=\"as-drawn\">{}</div><div class=\"other\">{}</div></div>\n", name,
+                     main, svg_of(plot, {.format = format, .on_other_scale = true}));
 }
 
 template <class Has>
@@ -175,8 +160,9 @@ std::string switch_names(const Plot& plot) {
 }
 
 std::string figure_html(const Block& block) {
-  const Drawing& d = block.drawing;
-  if (d.wide.empty()) return "";
+  if (block.is_small)
+    return fmt::format("<figure>{}{}</figure>\n", svg_of(block.plot, {.format = Format::narrow}),
+                       legend_html(block.plot));
   const std::string link =
       block.file.empty() ? "" : fmt::format(" <a href=\"{}\">The figure as SVG</a>.", escape(block.file));
   // The seeds' points of several lines would bury them: they come on demand.
@@ -184,7 +170,7 @@ std::string figure_html(const Block& block) {
       "<figure class=\"plot{}\" data-name=\"{}\" data-parts=\"{}\">\n{}{}{}<figcaption>{}{} <a download=\"{}.csv\" "
       "href=\"data:text/csv;charset=utf-8;base64,{}\">Its numbers as CSV</a>.</figcaption>\n</figure>\n",
       block.plot.layers.size() > 2 ? " no-seeds" : "", escape(block.plot.id), switch_names(block.plot),
-      scales("wide", d.wide, d.other_wide), scales("narrow", d.narrow, d.other_narrow), legend_html(block.plot),
+      scales(block.plot, Format::wide), scales(block.plot, Format::narrow), legend_html(block.plot),
       html_of(block.line), link, escape(block.plot.id), base64(plot_csv(block.plot)));
 }
 
@@ -209,6 +195,9 @@ std::string heat_map_html(const HeatMap& heat) {
         "<button type=\"button\" tabindex=\"{}\" aria-pressed=\"{}\" style=\"--v:{}%\" title=\"{}\"></button>",
         i == 0 ? 0 : -1, i == 0, heat.shades[i], escape(heat.hovers[i]));
   }
+  std::string details;
+  for (size_t i = 0; i < heat.details.size(); ++i)
+    details += fmt::format("<template id=\"cell-{}\">{}</template>\n", i, html_of(heat.details[i]));
   const HeatMap::Measure& first = heat.measures.front();
   return fmt::format(
       "<p class=\"choice\"><label for=\"measure\">Measure</label> <select id=\"measure\" hidden=\"hidden\">{}</select>"
@@ -216,13 +205,13 @@ std::string heat_map_html(const HeatMap& heat) {
       "<div class=\"scroll\"><div class=\"heat\" id=\"heat\" role=\"group\" aria-label=\"Layers and heads; arrow keys "
       "move\" style=\"--heads:{}; --layers:{}\">\n{}\n</div></div>\n<p class=\"key muted\"><span "
       "id=\"low\">{}</span><span class=\"bar\" id=\"bar\"></span><span id=\"high\">{}</span><span "
-      "class=\"axes\"></span></p>\n<p id=\"readout\" role=\"status\"></p>\n<div id=\"head\"></div>\n<noscript><p "
-      "class=\"notes\">The other measures' heat maps and the curves of a head need the page's script. The tables hold "
-      "the measures of all heads.</p></noscript>\n<script type=\"application/json\" "
+      "class=\"axes\"></span></p>\n<p id=\"readout\" role=\"status\"></p>\n<div id=\"head\">{}</div>{}\n<noscript><p "
+      "class=\"notes\">The other measures' heat maps and the curves of other heads need the page's script. The tables "
+      "hold the measures of all heads.</p></noscript>\n<script type=\"application/json\" "
       "id=\"probe-data\">{}</script>\n<script>{}</script>\n",
       options_html(heat.measures), escape(first.group), escape(first.label), escape(first.meaning), heat.columns,
-      heat.rows, cells, escape(first.low), escape(first.high), heat.json,
-      page_asset("output/assets/chart.js") + page_asset(heat.script));
+      heat.rows, cells, escape(first.low), escape(first.high), html_of(heat.details.front()), details, heat.json,
+      page_asset(heat.script));
 }
 
 std::string html_of(const Block& block) {
@@ -263,10 +252,15 @@ std::string html_of(const Blocks& blocks) {
   std::string out;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const bool is_item = blocks[i].kind == Kind::item;
-    if (is_item && (i == 0 || blocks[i - 1].kind != Kind::item))
-      out += fmt::format("<ul{}>\n", class_html(blocks[i].role));
+    const auto is_alike = [&](size_t other) {
+      return other < blocks.size() && blocks[other].kind == blocks[i].kind &&
+             blocks[other].is_small == blocks[i].is_small;
+    };
+    if (is_item && !is_alike(i - 1)) out += fmt::format("<ul{}>\n", class_html(blocks[i].role));
+    if (blocks[i].is_small && !is_alike(i - 1)) out += "<div class=\"curves\">\n";
     out += html_of(blocks[i]);
-    if (is_item && (i + 1 == blocks.size() || blocks[i + 1].kind != Kind::item)) out += "</ul>\n";
+    if (is_item && !is_alike(i + 1)) out += "</ul>\n";
+    if (blocks[i].is_small && !is_alike(i + 1)) out += "</div>\n";
   }
   return out;
 }
@@ -286,10 +280,10 @@ std::string contents_html(const Blocks& blocks, int level) {
 /// The style sheet of every page: light, dark, phone and print.
 std::string page_style() {
   const auto colours = [](bool dark) {
-    return svg::variables(dark) + (dark ? "--paper: #14171b; --line: #4a525d; --shade: #000000b0; --soft: #1b1f25; "
-                                          "--good: #7cd3a3; --unsure: #e2bf63;"
-                                        : "--paper: #fdfdfc; --line: #c3c8cf; --shade: #00000038; --soft: #f5f6f7; "
-                                          "--good: #1c7245; --unsure: #84610a;");
+    return colour_variables(dark) + (dark ? "--paper: #14171b; --line: #4a525d; --shade: #000000b0; --soft: #1b1f25; "
+                                            "--good: #7cd3a3; --unsure: #e2bf63;"
+                                          : "--paper: #fdfdfc; --line: #c3c8cf; --shade: #00000038; --soft: #f5f6f7; "
+                                            "--good: #1c7245; --unsure: #84610a;");
   };
   return fmt::format(
              "\n:root {{ color-scheme: light dark; {} }}\n"

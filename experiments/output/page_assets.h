@@ -17,15 +17,13 @@ const std::vector<PageAsset>& page_assets();
 /// XML, too. Throws Error where there is none of that name.
 ///
 /// - output/assets/page.css: the rules of every page, for screens, phones and print; page_style() adds the colours.
-/// - output/assets/report.css: those of a report, a plan and the paper page; guide.css, index.css: of those pages alone.
-/// - output/assets/chart.js: draws charts; pages with a script that uses it have it before that, and the live view serves
-///   it, too.
+/// - output/assets/report.css: those of a report, a plan and the paper page; guide.css, index.css: of those pages
+/// alone.
 /// - output/assets/tables.js: sorts tables by a click on a column's head.
 /// - output/assets/figures.js: makes figures answer: values at the pointer, under a finger and by arrow keys; lines,
 ///   intervals, seeds and scales on and off; downloads. Opens what an anchor points at, and all before printing.
 /// - tools/probe/assets/probe.css: the rules of the heat map and the curves.
-/// - tools/probe/assets/probe.js: chooses measure and head, by mouse and keyboard, and draws the head's curves from the
-///   page's JSON.
+/// - tools/probe/assets/probe.js: chooses measure and head, by mouse and keyboard, and shows what the page holds of it.
 std::string page_asset(const std::string& name);
 
 }  // namespace headroom::experiments

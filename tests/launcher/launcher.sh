@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin"
 fail() { echo "launcher: $*" >&2; exit 1; }
 
-for name in c++ pkg-config gnuplot; do printf '#!/bin/sh\n' >"$scratch/bin/$name"; done
+for name in c++ pkg-config; do printf '#!/bin/sh\n' >"$scratch/bin/$name"; done
 cat >"$scratch/bin/meson" <<'MESON'
 #!/bin/sh
 # meson setup OPTIONS… BUILD SOURCE, or what is said when it is configured again

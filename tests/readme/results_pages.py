@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """results_pages.py ROOT PROGRAM: the pages of results in docs/ are those that the published trials of docs/results/trials
 give: imported into a fresh folder, without data sets and weights, and reported. Exit 77 where a study with results has no
-published trials, and without gnuplot. Left out of the comparison: the line with the machine that wrote the index, what a
-figure is drawn like (its title and description are compared), and the last digits of head_choices.json."""
+published trials. Left out of the comparison: the line with the machine that wrote the index, what a figure is drawn like
+(its title and description are compared), and the last digits of head_choices.json."""
 import glob
 import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,8 +58,6 @@ def is_near(a, b):
 
 if not os.path.isdir(trials):
     skip("docs/results/trials does not exist")
-if shutil.which("gnuplot") is None:
-    skip("gnuplot is not installed, and the pages have figures")
 for page in sorted(glob.glob(os.path.join(docs, "results", "*.md"))):
     text = read(page)
     head = re.search(r"^`([^`]+)` · profile `([^`]+)`", text, re.M)

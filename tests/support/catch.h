@@ -21,7 +21,7 @@ inline auto contains(const std::string& part) {
 #endif
 }
 
-/// Marks the running test case as skipped: `return skip("no gnuplot");`. Catch2 2.13 cannot skip, so a listener
+/// Marks the running test case as skipped: `return skip("no chromium");`. Catch2 2.13 cannot skip, so a listener
 /// of our own counts: a skipped case is neither passed nor failed, and a program in which all were skipped exits
 /// with 77.
 void skip(const std::string& reason);

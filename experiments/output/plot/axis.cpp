@@ -1,7 +1,5 @@
 #include "experiments/output/plot/axis.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -9,7 +7,6 @@
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/gnuplot.h"
 
 namespace headroom::experiments {
 namespace {
@@ -35,7 +32,7 @@ std::vector<double> log_ticks(double base, const std::vector<double>& multiples,
 /// Multiples of 1, 2 or 5 times a power of ten within the range, three to seven: also on a range so narrow that its
 /// logarithm is nearly straight.
 std::vector<double> even_ticks(double low, double high) {
-  const double rough = (high - low) / fewest_ticks, unit = std::pow(10, std::floor(std::log10(rough)));
+  const double rough = high / fewest_ticks - low / fewest_ticks, unit = std::pow(10, std::floor(std::log10(rough)));
   const double step = rough >= 5 * unit ? 5 * unit : rough >= 2 * unit ? 2 * unit : unit;
   std::vector<double> ticks;
   // The range is too narrow for doubles.
@@ -87,32 +84,35 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   std::vector<double> shown;
   for (double value : values)
     if (std::isfinite(value)) shown.push_back(value);
-  if (shown.empty()) return {};
+  if (shown.empty()) return {Scale::linear, 0, 1, {0, 0.5, 1}, {}};
+  using Limits = std::numeric_limits<double>;
   const auto [low, high] = std::minmax_element(shown.begin(), shown.end());
   Axis axis{scale, *low, *high, {}, {}};
   if (axis.low < 0 || axis.high <= 0) axis.scale = Scale::linear;
   if (axis.scale != Scale::linear && axis.low == 0)
     axis.low = least_positive(shown) / 2;  // the foot, below everything else
   if (axis.scale == Scale::linear) {
-    const double spread = std::min(axis.high - axis.low, std::numeric_limits<double>::max());
+    const double spread = std::min(axis.high - axis.low, Limits::max());
     const double air = spread > 0 ? 0.06 * spread : std::max(std::abs(axis.high) * 0.1, 1e-12);
     // An axis that nearly reaches zero begins there.
-    axis.low = axis.low > 0 && axis.low < 2 * air ? 0 : axis.low - air;
-    axis.high += air;
+    axis.low = axis.low > 0 && axis.low < 2 * air ? 0 : std::max(axis.low - air, Limits::lowest());
+    axis.high = std::min(axis.high + air, Limits::max());
     axis.ticks = even_ticks(axis.low, axis.high);
+    if (axis.ticks.empty()) axis.ticks = {*low};
     return axis;
   }
-  using Limits = std::numeric_limits<double>;
   const double air = std::max(1.12, std::pow(std::min(axis.high / axis.low, Limits::max()), 0.05));
   axis.low = std::max(axis.low / air, Limits::denorm_min());
   axis.high = std::min(axis.high * air, Limits::max());
   axis.ticks = readable_ticks(axis.scale, axis.low, axis.high);
+  if (axis.ticks.empty()) axis.ticks = {*low};
   return axis;
 }
 
 double share_of(const Axis& axis, double value) {
-  if (axis.scale == Scale::linear) return (value - axis.low) / (axis.high - axis.low);
-  return std::log(value / axis.low) / std::log(axis.high / axis.low);
+  // Halves and differences of logarithms: the whole range of doubles would overflow.
+  if (axis.scale == Scale::linear) return (value / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2);
+  return (std::log(value) - std::log(axis.low)) / (std::log(axis.high) - std::log(axis.low));
 }
 
 Axis category_axis(const std::vector<std::string>& labels) {
@@ -127,19 +127,6 @@ std::string tick_text(const Axis& axis, size_t i) {
   const auto is_small = [](double tick) { return tick > 0 && tick < 0.9e-3; };
   const bool has_small = axis.scale == Scale::log10 && std::any_of(axis.ticks.begin(), axis.ticks.end(), is_small);
   return tick_label(axis.ticks[i], has_small);
-}
-
-std::string axis_commands(const Axis& axis, const std::string& name) {
-  std::string out = fmt::format("set {}range [{}:{}]\n", name, axis.low, axis.high);
-  if (axis.scale != Scale::linear) out += fmt::format("set logscale {} {}\n", name, axis.scale == Scale::log2 ? 2 : 10);
-  if (axis.ticks.empty()) return out;
-  std::vector<std::string> ticks;
-  for (size_t i = 0; i < axis.ticks.size(); ++i) {
-    std::string label = gnuplot_string(tick_text(axis, i));
-    for (size_t at = label.find('%'); at != std::string::npos; at = label.find('%', at + 2)) label.insert(at, "%");
-    ticks.push_back(fmt::format("{} {}", label, axis.ticks[i]));  // a label is a format
-  }
-  return out + fmt::format("set {}tics ({})\n", name, fmt::join(ticks, ", "));
 }
 
 }  // namespace headroom::experiments

@@ -10,7 +10,7 @@ enum class Scale { linear, log2, log10 };
 struct Axis {
   Scale scale = Scale::linear;
   double low = 0, high = 1;
-  std::vector<double> ticks;        ///< empty: gnuplot's own
+  std::vector<double> ticks;        ///< in order
   std::vector<std::string> labels;  ///< of the ticks; empty: their numbers
 };
 
@@ -30,8 +30,5 @@ Axis category_axis(const std::vector<std::string>& labels);
 
 /// What stands at the i-th of the axis' ticks.
 std::string tick_text(const Axis& axis, size_t i);
-
-/// gnuplot's commands for the axis `name` ("x", "y", "y2").
-std::string axis_commands(const Axis& axis, const std::string& name);
 
 }  // namespace headroom::experiments

@@ -1,10 +1,10 @@
 #pragma once
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/output/plot/axis.h"
+#include "experiments/output/plot/colour.h"
 
 namespace headroom::experiments {
 
@@ -16,14 +16,16 @@ struct Mark {
   double size_x = 0, size_y = 0;  ///< cells only: half of its width and height
   uint32_t fill = 0;              ///< cells only: 0xRRGGBB
   std::vector<double> seeds{};    ///< values of the single seeds
+
+  bool has_interval() const { return high > low; }
 };
 
 /// Marks of one kind in one colour.
 struct Layer {
   enum class Kind { line, rings, crosses, dots, cells, boxes };  ///< rings are small: many may share an x
   Kind kind = Kind::line;
-  std::string legend;       ///< "" for none
-  std::string colour;       ///< a stand-in of svg.h
+  std::string legend;  ///< "" for none
+  Colour colour = Colour::ink;
   int style = 0;            ///< line: 0 solid, others dashed; also chooses the shape of its points
   bool points = true;       ///< line: with a point at each mark
   double times_x = 1;       ///< drawn at so many times their x, aside of what other layers have there
@@ -41,7 +43,7 @@ struct PlotGuide {
 struct PlotNote {
   double x = 0, y = 0;
   std::string text;
-  std::string colour;  ///< a stand-in of svg.h
+  Colour colour = Colour::ink;
   bool below = false;
 };
 
@@ -63,19 +65,7 @@ struct Plot {
   std::vector<Plot> small;
 };
 
-/// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.
-enum class Format { wide, narrow };
-
 /// What a plot shows as CSV: line, x, value, ends of its interval, values of the seeds, for all panels. RFC 4180.
 std::string plot_csv(const Plot& plot);
-
-/// One plot as SVG elements, with title and description for screen readers.
-struct Drawing {
-  std::string wide, narrow, file;        ///< two for the page, and one with fixed colours
-  std::string other_wide, other_narrow;  ///< on plot.other_y; "" without it
-};
-
-/// Draws with `gnuplot`. Throws Error as run_gnuplot() does.
-Drawing draw(const std::filesystem::path& gnuplot, const Plot& plot);
 
 }  // namespace headroom::experiments

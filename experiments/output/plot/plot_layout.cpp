@@ -1,46 +1,16 @@
 #include "experiments/output/plot/plot_layout.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstring>
 #include <set>
 
-#include "experiments/output/number.h"
-#include "experiments/output/text.h"
-#include "experiments/output/wrap.h"
+#include "experiments/output/plot/text_width.h"
 
 namespace headroom::experiments {
 namespace {
 
 constexpr double kLine = 1.3;  ///< height of a line of text, in ems
 constexpr int em_small = 12;   ///< the type of small panels
-
-/// About how wide a letter is, in ems.
-double width_of_letter(unsigned char c) {
-  if (std::strchr("WMmw@%", c)) return 1;
-  if (std::strchr("iIjl.,:;|!' ()[]ftr", c)) return 0.38;
-  return std::isupper(c) ? 0.75 : 0.63;
-}
-
-/// Bytes of the UTF-8 character that begins at `at`.
-size_t bytes_at(const std::string& text, size_t at) {
-  size_t end = at + 1;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-  return end - at;
-}
-
-/// How many bytes of `text` are at most `ems` wide; at least one character.
-size_t fitting(const std::string& text, double ems) {
-  double width = 0;
-  size_t at = 0;
-  while (at < text.size()) {
-    width += width_of_letter(static_cast<unsigned char>(text[at]));
-    if (width > ems && at > 0) return at;
-    at += bytes_at(text, at);
-  }
-  return at;
-}
 
 bool is_cells(const Plot& plot) {
   return std::any_of(plot.layers.begin(), plot.layers.end(),
@@ -83,13 +53,19 @@ void spread(std::vector<Name>& names, double top, double bottom) {
   }
 }
 
-std::vector<Name> names_of(const Plot& plot, double ems, int font) {
+/// The last of a layer's marks that its axes can show; null for none.
+const Mark* last_mark(const Plot& plot, const Axis& y, const Layer& layer) {
+  const Mark* last = nullptr;
+  for (const Mark& m : layer.marks)
+    if (std::isfinite(share_of(plot.x, m.x)) && std::isfinite(share_of(y, m.y)) && (!last || m.x >= last->x)) last = &m;
+  return last;
+}
+
+std::vector<Name> names_of(const Plot& plot, const Axis& y, double ems, int font) {
   std::vector<Name> names;
   for (size_t i = 0; i < plot.layers.size(); ++i) {
     const Layer& layer = plot.layers[i];
-    const bool drawn = std::any_of(layer.marks.begin(), layer.marks.end(),
-                                   [](const Mark& m) { return std::isfinite(m.x) && std::isfinite(m.y); });
-    if (layer.legend.empty() || !drawn) continue;
+    if (layer.legend.empty() || !last_mark(plot, y, layer)) continue;
     Name name;
     name.layer = i;
     name.lines = label_lines(layer.legend, ems, 3);
@@ -101,10 +77,8 @@ std::vector<Name> names_of(const Plot& plot, double ems, int font) {
 
 void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layout& out) {
   for (Name& name : names) {
-    const Mark* last = nullptr;
-    for (const Mark& m : plot.layers[name.layer].marks)
-      if (std::isfinite(m.x) && std::isfinite(m.y) && (!last || m.x >= last->x)) last = &m;
-    name.from_x = out.left + share_of(plot.x, last->x) * (out.right - out.left);
+    const Mark* const last = last_mark(plot, y, plot.layers[name.layer]);
+    name.from_x = out.left + std::clamp(share_of(plot.x, last->x), 0.0, 1.0) * (out.right - out.left);
     name.from_y = out.bottom - std::clamp(share_of(y, last->y), 0.0, 1.0) * (out.bottom - out.top);
   }
   spread(names, out.top - 4, out.bottom + 8);
@@ -112,10 +86,10 @@ void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layou
     const Layer& layer = plot.layers[name.layer];
     const std::string part = "layer-" + std::to_string(name.layer);
     const double x = out.right + 22;
-    out.strokes.push_back({name.from_x + 7, name.from_y, x - 4, name.y, layer.colour, part + " leader"});
+    out.leaders.push_back({name.from_x + 7, name.from_y, x - 4, name.y, layer.colour, part + " leader"});
     double at = name.y - name.half + out.font * 1.05;
     for (const std::string& line : name.lines) {
-      out.texts.push_back({x, at, line, "start", layer.colour, out.font, part});
+      out.labels.push_back({x, at, line, "start", layer.colour, part});
       at += kLine * out.font;
     }
   }
@@ -126,18 +100,20 @@ void place_guides(const Plot& plot, Layout& out) {
   if (plot.guides.empty()) return;
   double at = out.top - 4 - kLine * out.font * static_cast<double>(plot.guides.size() - 1);
   for (const PlotGuide& guide : plot.guides) {
-    const double x = out.left + share_of(plot.x, guide.x) * (out.right - out.left);
+    const double share = share_of(plot.x, guide.x);
+    if (!(share >= 0 && share <= 1)) continue;
+    const double x = out.left + share * (out.right - out.left);
     const double width = width_of(guide.label) * out.font;
     const bool before = x - 4 + width > out.width;
-    out.texts.push_back({before ? x + 4 : x - 4, at, guide.label, before ? "end" : "start", svg::kInk, out.font, ""});
+    out.labels.push_back({before ? x + 4 : x - 4, at, guide.label, before ? "end" : "start"});
     at += kLine * out.font;
   }
 }
 
 /// How much of the lines a text crosses, by points along them.
-int crossings(const Plot& plot, const Axis& y, const Layout& out, const svg::Text& text) {
+int crossings(const Plot& plot, const Axis& y, const Layout& out, const Label& text) {
   constexpr int steps = 16;
-  const double width = width_of(text.text) * text.size;
+  const double width = width_of(text.text) * out.font;
   const double from = text.x - (text.anchor == "start" ? 0 : text.anchor == "end" ? width : width / 2);
   int found = 0;
   for (const Layer& layer : plot.layers)
@@ -149,7 +125,7 @@ int crossings(const Plot& plot, const Axis& y, const Layout& out, const svg::Tex
         const Mark &a = layer.marks[i - 1], &b = layer.marks[i];
         const double right = out.left + at(plot.x, a.x, b.x) * (out.right - out.left) - from;
         const double up = text.y - out.bottom + at(y, a.y, b.y) * (out.bottom - out.top);
-        if (right > -2 && right < width + 2 && up > -4 && up < text.size) ++found;
+        if (right > -2 && right < width + 2 && up > -4 && up < out.font) ++found;
       }
   return found;
 }
@@ -159,26 +135,20 @@ void place_notes(const Plot& plot, const Axis& y, Layout& out, bool small = fals
   const double edge = small ? 0.5 : 0.15;
   for (const PlotNote& note : plot.notes) {
     const double share = share_of(plot.x, note.x), height = std::clamp(share_of(y, note.y), 0.0, 1.0);
+    if (!(share >= 0 && share <= 1) || std::isnan(height)) continue;
     const double x = out.left + share * (out.right - out.left), mark = out.bottom - height * (out.bottom - out.top);
     const char* const anchor = share < edge ? "start" : share > 1 - edge ? "end" : "middle";
     const double away = small ? -4 : 8, aside = share < edge ? away : share > 1 - edge ? -away : 0;
-    const svg::Text above{x + aside, mark - 8, note.text, anchor, note.colour, out.font, ""};
-    svg::Text below = above;
+    const Label above{x + aside, mark - 8, note.text, anchor, note.colour, "note"};
+    Label below = above;
     below.y = mark + 1.4 * out.font;
     const int gain = small ? -1 : crossings(plot, y, out, above) - crossings(plot, y, out, below);
     const bool has_room = below.y + 4 < out.bottom;
-    out.texts.push_back(has_room && (gain > 0 || (gain == 0 && note.below)) ? below : above);
+    out.labels.push_back(has_room && (gain > 0 || (gain == 0 && note.below)) ? below : above);
   }
 }
 
 }  // namespace
-
-double width_of(const std::string& text) {
-  double width = 0;
-  for (size_t at = 0; at < text.size(); at += bytes_at(text, at))
-    width += width_of_letter(static_cast<unsigned char>(text[at]));
-  return width;
-}
 
 Axis legible_x(const Axis& x, const Layout& layout) {
   struct Span {
@@ -224,15 +194,6 @@ Axis legible_y(const Axis& y, const Layout& layout) {
   return out;
 }
 
-std::vector<std::string> label_lines(const std::string& text, double ems, size_t most) {
-  std::vector<std::string> lines = wrapped(
-      one_line(text), [ems](const std::string& rest) { return fitting(rest, ems); }, true);
-  if (lines.size() <= most) return lines;
-  lines.resize(most);
-  lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1)) + "…";
-  return lines;
-}
-
 bool has_names(const Plot& plot, Format format, bool alone) {
   const auto count = static_cast<size_t>(legends(plot));
   return format == Format::wide && !is_cells(plot) && !plot.square && count > 1 && (alone || count <= most_named);
@@ -242,7 +203,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   const bool wide = format == Format::wide;
   Layout out;
   out.width = figure_width(format);
-  out.font = wide ? 14 : 12;
+  out.font = font_of(format);
   const double em = out.font;
   const auto above = label_lines(plot.y_label, (out.width - 16) / em, 3);
   out.left = std::max({wide ? 56.0 : 44.0, em * tick_ems(y) + 18, least.left});
@@ -252,7 +213,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   std::vector<Name> names;
   if (has_names(plot, format, alone)) {
     constexpr double longest = 15;
-    names = names_of(plot, longest, out.font);
+    names = names_of(plot, y, longest, out.font);
     double widest = 0;
     for (const Name& name : names) {
       for (const std::string& line : name.lines) widest = std::max(widest, em * width_of(line));
@@ -261,7 +222,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
     room = widest + 30;
   }
   out.right = out.width - std::max(room, least.right);
-  if (is_cells(plot)) tall = std::max(140.0, (wide ? 44.0 : 34.0) * (y.high - y.low));
+  if (is_cells(plot)) tall = std::clamp((wide ? 44.0 : 34.0) * (y.high - y.low), 140.0, 2000.0);
   if (plot.square) {
     tall = std::min(out.right - out.left, wide ? 400.0 : 300.0);
     out.right = out.left + tall;
@@ -275,12 +236,12 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   out.height = out.bottom + foot;
   double at = em;
   for (const std::string& line : above) {
-    out.texts.push_back({6, at, line, "start", svg::kInk, out.font, ""});
+    out.labels.push_back({6, at, line, "start"});
     at += kLine * em;
   }
   at = out.bottom + em * 3;
   for (const std::string& line : under) {
-    out.texts.push_back({centre, at, line, "middle", svg::kInk, out.font, ""});
+    out.labels.push_back({centre, at, line, "middle"});
     at += kLine * em;
   }
   place_guides(plot, out);
@@ -306,20 +267,20 @@ Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines)
   const auto name = small_name(plot, y, width);
   double at = out.top - 8 - kLine * em_small * static_cast<double>(name.size() - 1);
   for (const std::string& line : name) {
-    const std::string colour = plot.title.empty() ? plot.layers.front().colour : svg::kInk;
-    out.texts.push_back({out.left, at, line, "start", colour, out.font, ""});
+    const Colour colour = plot.title.empty() ? plot.layers.front().colour : Colour::ink;
+    out.labels.push_back({out.left, at, line, "start", colour});
     at += kLine * em_small;
   }
   place_notes(plot, y, out, true);
   return out;
 }
 
-void write_around(const Plot& plot, Format format, svg::Frame& frame) {
-  const int font = format == Format::wide ? 14 : 12;
-  const double em = font;
+Surroundings surroundings_of(const Plot& plot, Format format) {
+  const double em = font_of(format), width = figure_width(format);
+  Surroundings out;
   double at = em;
-  for (const std::string& line : label_lines(plot.y_label, (frame.width - 16) / em, 3)) {
-    frame.above.push_back({6, at, line, "start", svg::kInk, font, ""});
+  for (const std::string& line : label_lines(plot.y_label, (width - 16) / em, 3)) {
+    out.above.push_back({6, at, line, "start"});
     at += kLine * em;
   }
   double x = 6;
@@ -331,17 +292,22 @@ void write_around(const Plot& plot, Format format, svg::Frame& frame) {
         const bool is_line = layer.kind == Layer::Kind::line;
         if (is_line != lines || layer.legend.empty() || !said.insert(layer.legend).second) continue;
         const std::string text = (is_line ? "━ " : "● ") + layer.legend;
-        const double width = em * width_of(text);
-        if (x > 6 && x + width > frame.width) {
+        const double wide = em * width_of(text);
+        if (x > 6 && x + wide > width) {
           x = 6;
           at += kLine * em;
         }
-        frame.above.push_back({x, at, text, "start", layer.colour, font, ""});
-        x += width + em;
+        out.above.push_back({x, at, text, "start", layer.colour});
+        x += wide + em;
       }
-  frame.head = at + 0.8 * em;
-  frame.below.push_back({frame.width / 2, em, plot.x_label, "middle", svg::kInk, font, ""});
-  frame.foot = 1.6 * em;
+  out.head = at + 0.8 * em;
+  double under = em;
+  for (const std::string& line : label_lines(plot.x_label, (width - 16) / em, 3)) {
+    out.below.push_back({width / 2, under, line, "middle"});
+    under += kLine * em;
+  }
+  out.foot = under - 0.7 * em;
+  return out;
 }
 
 }  // namespace headroom::experiments

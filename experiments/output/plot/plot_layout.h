@@ -3,20 +3,38 @@
 #include <vector>
 
 #include "experiments/output/plot/plot.h"
-#include "experiments/output/plot/svg.h"
 
 namespace headroom::experiments {
+
+/// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.
+enum class Format { wide, narrow };
+
+/// A line of text of a figure. `anchor`: "start", "middle" or "end" of it is at x; y is its baseline.
+struct Label {
+  double x = 0, y = 0;
+  std::string text, anchor;
+  Colour colour = Colour::ink;
+  std::string classes{};  ///< "" for none
+};
+
+/// A thin straight line from the end of a line to its name.
+struct Leader {
+  double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  Colour colour = Colour::ink;
+  std::string classes;
+};
 
 /// Where everything of one panel stands, in units of its SVG: the frame of the data, and all that is written around it.
 struct Layout {
   double width = 0, height = 0;
   int font = 0;
   double left = 0, right = 0, top = 0, bottom = 0;  ///< edges of the data's frame
-  std::vector<svg::Text> texts;                     ///< names of the axes, of the lines, of guides
-  std::vector<svg::Stroke> strokes;                 ///< from a line's end to its name, where they stand apart
+  std::vector<Label> labels;                        ///< names of the axes, of the lines, of guides; notes
+  std::vector<Leader> leaders;
 };
 
 inline constexpr double figure_width(Format format) { return format == Format::wide ? 760 : 380; }
+inline constexpr int font_of(Format format) { return format == Format::wide ? 14 : 12; }
 
 /// Room that is left free beside the data's frame, at least: panels above one another share it.
 struct Room {
@@ -38,7 +56,11 @@ Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines)
 
 /// What surrounds a plot of small panels alone: above them the name of their y axes and what colours mean, below them
 /// the name of their x axes.
-void write_around(const Plot& plot, Format format, svg::Frame& frame);
+struct Surroundings {
+  double head = 0, foot = 0;            ///< room above and below the panels
+  std::vector<Label> above{}, below{};  ///< written there; y is measured from the top of either
+};
+Surroundings surroundings_of(const Plot& plot, Format format);
 
 /// The x axis of a plot that is laid out like this, without the labels of ticks that would touch others. Powers of two,
 /// or every second of them and so on, stay on a scale of theirs; the ticks themselves stay, too.
@@ -46,13 +68,6 @@ Axis legible_x(const Axis& x, const Layout& layout);
 
 /// The same of the y axis, from the bottom up.
 Axis legible_y(const Axis& y, const Layout& layout);
-
-/// `text` in lines of at most `ems`, broken between words, a longer word within it; at most `most` lines, the last of
-/// which then ends in an ellipsis.
-std::vector<std::string> label_lines(const std::string& text, double ems, size_t most);
-
-/// About how wide a text of a sans-serif face is, in ems; rather more.
-double width_of(const std::string& text);
 
 /// Whether a plot's lines are named at their ends.
 bool has_names(const Plot& plot, Format format, bool alone);

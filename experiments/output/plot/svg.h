@@ -1,67 +1,31 @@
 #pragma once
 #include <string>
-#include <vector>
 
-namespace headroom::experiments::svg {
+#include "experiments/output/plot/plot.h"
+#include "experiments/output/plot/plot_layout.h"
 
-/// Colours a gnuplot script draws in. They are stand-ins, far from any real colour, that finish() replaces by role.
-inline constexpr const char* kInk = "#010203";
-inline constexpr const char* kMuted = "#020304";
-inline constexpr const char* kGrid = "#030405";
-inline constexpr const char* kTheory = "#050607";
-inline constexpr const char* kWarning = "#060708";
+namespace headroom::experiments {
 
-/// The stand-in of the i-th of several things without an order, like series; they repeat after kCategories.
-std::string category(size_t i);
-inline constexpr size_t kCategories = 8;
-
-/// The stand-in at `share` (0 to 1) of a row of colours: for lines that have an order, like growing head counts.
-std::string ramp(double share);
-
-/// What a stand-in is on a page: "var(--c0)".
-std::string paint(const std::string& stand_in);
-
-/// CSS custom properties of all roles, for the page: "--ink: #23272e; …". `dark` for a dark page.
-std::string variables(bool dark);
-
-/// A line of text beside a drawing. `anchor`: "start", "middle" or "end" of it is at x; y is its baseline.
-struct Text {
-  double x = 0, y = 0;
-  std::string text, anchor;
-  std::string colour;  ///< a stand-in
-  int size = 0;
-  std::string classes;  ///< "" for none
+/// What a drawing is put on, which decides where its colours come from.
+enum class Surface {
+  page,  ///< inline in a page: the page's CSS variables
+  file   ///< a file of its own: light colours, and dark ones where the reader prefers those
 };
 
-/// A thin straight line beside a drawing.
-struct Stroke {
-  double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
-  std::string colour;
-  std::string classes;
+struct DrawnFor {
+  Surface surface = Surface::page;
+  Format format = Format::wide;
+  bool on_other_scale = false;  ///< with plot.other_y in place of plot.y; it must be there
 };
 
-/// One panel of a figure: what gnuplot drew and what is added to it.
-struct Panel {
-  std::string drawing;  ///< gnuplot's SVG document
-  double height = 0;
-  std::vector<std::string> hover;    ///< texts of the marks: a hypertext label "7" becomes a spot with hover[7]
-  std::vector<std::string> classes;  ///< of gnuplot's plots, in their order
-  std::vector<Text> texts;
-  std::vector<Stroke> strokes;
-  double right = 0;  ///< how far from the left edge it stands: above 0, beside the panel before
-};
+/// Draws a plot as one <svg> element: lines with markers, intervals as bands or whiskers, single seeds, notes and
+/// names, panels below and small ones. It has a title and a description for screen readers, text as text in the
+/// reader's own font, a transparent ground and no script. Every mark with a hover text has a <title> on a transparent
+/// spot, class "mark"; what belongs to layer N has class "layer-N", with "interval", "seeds", "spots" or "leader". All
+/// texts are escaped, marks that are not finite are left out. The same plot gives the same bytes.
+std::string svg_of(const Plot& plot, const DrawnFor& drawn = {});
 
-/// What surrounds the panels.
-struct Frame {
-  double width = 0, head = 0, foot = 0;  ///< room above and below the panels
-  std::vector<Text> above{}, below{};    ///< written there; y is measured from the top of either
-  std::string id, title, description;
-  bool fixed_colours = false;  ///< colours of figures on white; else CSS variables
-};
+/// A line's or a mark's look in small, for a legend beside the drawing: an <svg> of class "swatch".
+std::string swatch_of(const Layer& layer);
 
-/// Panels, one below the other, as one <svg> element for a page or a file: labelled for screen readers, ids made unique
-/// with frame.id, stand-in colours replaced, hypertext labels turned into <title>s (no script), empty groups and
-/// gnuplot's own titles taken out. Throws Error when a drawing is not what gnuplot's svg terminal writes.
-std::string finish(const std::vector<Panel>& panels, const Frame& frame);
-
-}  // namespace headroom::experiments::svg
+}  // namespace headroom::experiments

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/answer.h"
+#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store.h"
@@ -42,21 +42,22 @@ Json made(const StoredRun& run) {
                {"headline", is_any_judged ? headline(results, verdicts) : ""}};
   const std::vector<Figure> figures = study_figures(results);
   const auto main = std::find_if(figures.begin(), figures.end(), [](const Figure& f) { return f.is_main; });
-  if (main != figures.end()) json.update(figure_json(*main));
+  if (main != figures.end()) json.update(figure_json(main->plot, main->caption));
   return json;
 }
 
 }  // namespace
 
-Json figure_json(const Figure& figure) {
-  const auto gnuplot = find_gnuplot();
-  if (!gnuplot) return Json::object();
-  const Drawing drawing = draw(*gnuplot, figure.plot);
+Json figure_json(const Plot& plot, const std::string& caption) {
   Json lines = Json::array();
-  for (const Layer& layer : figure.plot.layers)
+  for (const Layer& layer : plot.layers)
     if (!layer.legend.empty() && !layer.marks.empty())
-      lines.push_back({{"name", layer.legend}, {"colour", svg::paint(layer.colour)}});
-  return {{"caption", figure.caption}, {"wide", drawing.wide}, {"narrow", drawing.narrow}, {"lines", std::move(lines)}};
+      lines.push_back({{"name", layer.legend}, {"swatch", swatch_of(layer)}});
+  return {{"caption", caption},
+          {"wide", svg_of(plot)},
+          {"narrow", svg_of(plot, {.format = Format::narrow})},
+          {"named", has_names(plot, Format::wide, false)},
+          {"lines", std::move(lines)}};
 }
 
 Json EmergingResults::of(const RunSnapshot& snapshot) {

@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "experiments/output/plot/svg.h"
 #include "experiments/program/serve/run_reader.h"
-#include "experiments/studies/pages/figure.h"
 
 namespace headroom::experiments {
 
-/// {"caption": …, "wide": SVG, "narrow": SVG, "lines": [{"name": …, "colour": as CSS has it}, …]}; {} where gnuplot is
-/// missing. Throws Error as draw() does.
-nlohmann::ordered_json figure_json(const Figure& figure);
+/// A figure for a page of the live view: {"caption": …, "wide": SVG, "narrow": SVG, "named": whether the wide one names
+/// its lines, "lines": [{"name": …, "swatch": SVG}, …]}.
+nlohmann::ordered_json figure_json(const Plot& plot, const std::string& caption);
 
 /// What the reports of runs would begin with by now. Safe to use from several threads.
 class EmergingResults {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "engine/error.h"
-#include "experiments/output/plot/svg.h"
+#include "experiments/output/plot/colour.h"
 #include "experiments/program/serve/assets.h"
 #include "experiments/program/serve/run_files.h"
 #include "experiments/program/serve/run_json.h"
@@ -71,8 +71,8 @@ std::string type_of(const LiveAsset& asset) {
 
 /// The colours of figures: those of reports.
 std::string figure_colours() {
-  return fmt::format(".emerging {{ {}}}\n@media (prefers-color-scheme: dark) {{ .emerging {{ {}}} }}\n",
-                     svg::variables(false), svg::variables(true));
+  return fmt::format(".drawn {{ {}}}\n@media (prefers-color-scheme: dark) {{ .drawn {{ {}}} }}\n",
+                     colour_variables(false), colour_variables(true));
 }
 
 /// Of the runs a, b, c, … that a request names.
@@ -88,18 +88,7 @@ HttpAnswer comparison(const HttpRequest& request, const std::filesystem::path& o
   if (runs.size() < 2) return not_found("there is no such run");
   const std::vector<Comparison> found = compare_runs(runs);
   Json json = comparison_json(found);
-  if (found[0].figure) json["figure"] = figure_json(*found[0].figure);
-  return json_answer(json);
-}
-
-HttpAnswer curves(const RunSnapshot& snapshot, const std::string& ids) {
-  constexpr size_t most_trials = 200;
-  const RunStore store(snapshot.run.store(), RunStore::Access::read);
-  Json json = Json::object();
-  for (const std::string& id : parts_of(ids, ',')) {
-    if (json.size() == most_trials) break;
-    if (const auto record = store.find(id)) json[id] = curves_json(*record);
-  }
+  if (found[0].figure) json["figure"] = figure_json(found[0].figure->plot, found[0].figure->caption);
   return json_answer(json);
 }
 
@@ -198,7 +187,11 @@ HttpAnswer LiveView::run_api(const HttpRequest& request, const std::vector<std::
     return change_run(snapshot->run, readers_->out(), what, request.body);
   }
   if (what == "figure") return json_answer(emerging_->of(*snapshot));
-  if (what == "curves") return curves(*snapshot, value_of(request, "trials"));
+  if (what == "curves")
+    return json_answer(
+        curves_->of(*snapshot, {.trials = parts_of(value_of(request, "trials"), ','),
+                                .track = value_of(request, "track").empty() ? "train loss" : value_of(request, "track"),
+                                .scale = value_of(request, "scale") == "linear" ? Scale::linear : Scale::log10}));
   if (parts.size() != 4) return not_found("there is no such request");
   Json json = run_json(*snapshot);
   json["metric"] = snapshot->metric;

@@ -6,6 +6,7 @@
 #include "experiments/program/serve/emerging.h"
 #include "experiments/program/serve/guard.h"
 #include "experiments/program/serve/http_server.h"
+#include "experiments/program/serve/run_curves.h"
 #include "experiments/program/serve/run_reader.h"
 
 namespace headroom::experiments {
@@ -30,6 +31,7 @@ class LiveView {
 
   std::shared_ptr<RunReaders> readers_;
   std::shared_ptr<EmergingResults> emerging_ = std::make_shared<EmergingResults>();
+  std::shared_ptr<RunCurves> curves_ = std::make_shared<RunCurves>();
   Guard guard_;
 };
 

@@ -65,22 +65,6 @@ Json trial_json(const RunSnapshot& snapshot, const TrialState& trial) {
   return json;
 }
 
-Json curves_json(const TrialRecord& record) {
-  constexpr size_t most_points = 300;
-  std::map<std::string, std::vector<const HistoryPoint*>> tracks;
-  for (const HistoryPoint& point : record.history) tracks[point.split + " " + point.metric].push_back(&point);
-  Json json = Json::object();
-  for (const auto& [name, points] : tracks) {
-    Json list = Json::array();
-    const size_t stride = (points.size() + most_points - 1) / most_points;
-    for (size_t i = 0; i < points.size(); ++i)
-      if (i % stride == 0 || i + 1 == points.size())
-        list.push_back(Json::array({points[i]->step, number_or_null(points[i]->value)}));
-    json[name] = std::move(list);
-  }
-  return json;
-}
-
 Json machine_json() {
   Json machine = {{"load", nullptr},
                   {"cores", std::max(1U, std::thread::hardware_concurrency())},

@@ -11,9 +11,6 @@ nlohmann::ordered_json run_json(const RunSnapshot& snapshot);
 /// One trial.
 nlohmann::ordered_json trial_json(const RunSnapshot& snapshot, const TrialState& trial);
 
-/// The curves of one trial that has ended: "train loss" → [[step, value], …], thinned to what a figure can show.
-nlohmann::ordered_json curves_json(const TrialRecord& record);
-
 /// How busy this machine is: runnable processes (mean of the last minute, null where it is not known), cores, and bytes
 /// of memory (0 where the system does not say).
 nlohmann::ordered_json machine_json();

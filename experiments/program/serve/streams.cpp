@@ -112,7 +112,7 @@ class RunChanges {
       size_t& sent = live_[trial];
       if (sent == points.size()) continue;
       sent = points.size();
-      state["live"][trial] = points;
+      state["live"][trial] = sent;
     }
     if (frame == frame_ && state["trials"].empty() && state["live"].empty()) return "";
     frame_ = frame;

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "experiments/output/number.h"
-#include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
@@ -21,7 +20,7 @@ std::string hover(const std::string& axis, const Point& p, const Centre& c) {
   return text;
 }
 
-Layer mean_layer(const Curve& s, const std::string& axis, const std::string& colour) {
+Layer mean_layer(const Curve& s, const std::string& axis, Colour colour) {
   Layer layer;
   layer.colour = colour;
   for (const Point& p : s.points) {
@@ -105,7 +104,7 @@ Plot panel(const Plot& above, const std::string& label, Layer layer, Scale scale
 /// The overlay's points between the ends of the measured curve.
 void add_overlay(Plot& plot, const Overlay& overlay, const Curve& c, const std::string& axis) {
   Layer layer;
-  layer.colour = svg::kTheory;
+  layer.colour = Colour::theory;
   layer.style = 1;
   std::vector<double> values;
   for (const auto& [x, y] : overlay.points) {
@@ -124,7 +123,7 @@ void add_overlay(Plot& plot, const Overlay& overlay, const Curve& c, const std::
 
 /// A second metric.
 void add_second(Plot& plot, const Measure& measure, const Curve& s, const std::string& axis) {
-  Layer layer = mean_layer(s, axis, svg::category(1));
+  Layer layer = mean_layer(s, axis, category(1));
   if (layer.marks.empty()) return;
   plot.below.push_back(panel(plot, measure.label, std::move(layer), measure.scale));
   plot.description += fmt::format(" Below, in a panel of its own: {}. {}", measure.label, in_words(s, axis));
@@ -249,7 +248,7 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   Plot& plot = figure.plot;
   plot.description = fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(c, axis));
 
-  Layer means = mean_layer(c, axis, svg::category(place_of(r, series))), failed;
+  Layer means = mean_layer(c, axis, category(place_of(r, series))), failed;
   means.legend = name(c.kind);
   std::vector<double> xs;
   for (const Point& p : c.points) xs.push_back(p.x);
@@ -262,7 +261,7 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
       fmt::format("{}{} against {}: {}.", report.y_label, on_data(r), report.x_label, marks_words(c.kind, plot.layers));
   failed.kind = Layer::Kind::crosses;
   failed.legend = "failed seeds";
-  failed.colour = svg::kWarning;
+  failed.colour = Colour::warning;
   for (const Point& p : c.points) {
     if (p.failed.empty()) continue;
     // A point without a finished seed is marked at the top, where an error without bound belongs.
@@ -298,10 +297,10 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
     Curve s = metric_curve(r, names[i], measure.metric);
     if (which.over) put_over(s, metric_curve(r, names[i], which.over->metric));
     kind = s.kind;
-    Layer layer = mean_layer(s, axis, svg::category(group.colours[i]));
+    Layer layer = mean_layer(s, axis, category(group.colours[i]));
     if (layer.marks.empty()) continue;
     layer.legend = names.size() > 1 ? line_name(r, names[i], group.labels[i]) : name(s.kind);
-    layer.style = static_cast<int>(group.colours[i] / svg::kCategories);
+    layer.style = static_cast<int>(group.colours[i] / kCategories);
     for (Mark& mark : layer.marks) {
       if (!names[i].empty()) mark.hover = names[i] + ", " + mark.hover;
       xs.push_back(mark.x);

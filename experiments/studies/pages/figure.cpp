@@ -7,7 +7,6 @@
 #include <numeric>
 #include <set>
 
-#include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/claims/curve.h"
 
@@ -61,7 +60,7 @@ std::vector<SeriesGroup> series_groups(const StudyResults& results) {
   }
   size_t grouped = 0;
   for (const SeriesGroup& group : groups) grouped += group.series.size() > 1 ? group.series.size() : 0;
-  if (names.size() > svg::kCategories && grouped == names.size() && groups.size() > 1) return groups;
+  if (names.size() > kCategories && grouped == names.size() && groups.size() > 1) return groups;
   SeriesGroup all{"", names, names, std::vector<size_t>(names.size())};
   std::iota(all.colours.begin(), all.colours.end(), size_t{0});
   return {all};

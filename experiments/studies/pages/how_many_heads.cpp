@@ -9,7 +9,6 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/statistics.h"
 #include "experiments/studies/pages/guide_parts.h"
@@ -57,7 +56,7 @@ Layer mean_line(const Curves& curves) {
     for (const HeadChoice::Option& o : c->options) ratios[o.qk_dim].push_back(std::max(o.ratio, 1.0));
   Layer line;
   line.legend = "mean";
-  line.colour = svg::kMuted;
+  line.colour = Colour::muted;
   line.points = false;
   for (const auto& [dim, values] : ratios)
     if (2 * values.size() >= curves.size()) line.marks.push_back({dim, geometric_mean(values)});
@@ -73,7 +72,7 @@ Plot task_panel(const Curves& curves, const std::vector<std::string>& schemes) {
     Layer learned, lost;
     learned.kind = Layer::Kind::rings;
     lost.kind = Layer::Kind::crosses;
-    learned.colour = lost.colour = svg::category(i);
+    learned.colour = lost.colour = category(i);
     learned.times_x = lost.times_x =
         std::exp2(0.11 * (static_cast<double>(i) - static_cast<double>(schemes.size() - 1) / 2));
     learned.legend = schemes[i] == "none" ? "no positions" : positions_in_words(schemes[i]);
@@ -104,7 +103,7 @@ void note_worst(std::vector<Plot>& panels, const std::vector<Curves>& tasks, con
   const std::string what = worst->heads == 1 ? "one head" : exact(worst->qk_dim) + " wide";
   panels[panel].notes.push_back({worst->qk_dim, worst->ratio,
                                  fmt::format("{}: {}", what, ratio_text(worst->ratio, worst->ratio)),
-                                 svg::category(scheme)});
+                                 category(scheme)});
 }
 
 }  // namespace
@@ -160,7 +159,7 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
         "All models were small."));
     page.push_back(choice_picker(curves, details));
     const Figure drawn = guide_figure(curves);
-    page.push_back(figure(drawn.plot, drawn.plot.title, {}, ""));
+    page.push_back(figure(drawn.plot, drawn.plot.title));
     page.push_back(paragraph(drawn.caption));
     page.push_back(heading("What holds throughout"));
     append(page, choice_rules(curves));
@@ -210,13 +209,10 @@ void write_guide(const std::vector<StudyResults>& studies, const fs::path& file)
   const bool is_html = file.extension() == ".html";
   const std::string stem = file.stem().string(), details = stem + "-details" + file.extension().string();
   Blocks page = how_many_heads_page(choices, details);
-  const auto gnuplot = find_gnuplot();
   for (Block& block : page) {
-    if (block.kind != Block::Kind::figure || !gnuplot) continue;
-    block.drawing = draw(*gnuplot, block.plot);
-    if (is_html) continue;
+    if (block.kind != Block::Kind::figure || is_html) continue;
     block.file = stem + ".svg";
-    write_file(file.parent_path() / block.file, block.drawing.file);
+    write_file(file.parent_path() / block.file, svg_of(block.plot, {.surface = Surface::file}));
   }
   const auto write = [&](const fs::path& path, const Blocks& blocks) {
     write_file(path,

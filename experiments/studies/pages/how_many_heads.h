@@ -24,8 +24,8 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
 Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices);
 
 /// Writes the page to `file`, and the page behind it next to it, "NAME-details": as HTML, the figure inside, where its
-/// name ends in .html, else as Markdown with the figure in its folder. Without gnuplot there is no figure. Throws Error
-/// naming a file that cannot be written.
+/// name ends in .html, else as Markdown with the figure in its folder. Throws Error naming a file that
+/// cannot be written.
 void write_guide(const std::vector<StudyResults>& studies, const std::filesystem::path& file);
 
 }  // namespace headroom::experiments

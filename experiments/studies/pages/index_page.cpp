@@ -42,7 +42,8 @@ std::vector<Phrase> summary_row(const StudySummary& s) {
 
 }  // namespace
 
-std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verdicts,
+                         const std::vector<std::string>& figures) {
   const auto part = [&](const char* key) { return r.provenance.contains(key) ? r.provenance.at(key) : ""; };
   const std::string cpu = part("CPU"), isa = part("instruction set");
   const Json json = {{"study", r.id},
@@ -55,6 +56,7 @@ std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verd
                      {"our_claims", tally(verdicts, ClaimSource::ours)},
                      {"seconds", training_seconds(r)},
                      {"finding", verdicts.empty() ? "" : answer(r, verdicts).words},
+                     {"figures", figures},
                      {"machine", cpu.empty() || isa.empty() ? cpu + isa : cpu + ", " + isa}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -70,7 +72,8 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
         // Folders, not the file's own words, say where the page is.
         summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"),
                              json.at("progress"), json.at("paper_claims"), json.value("theorem_claims", ""),
-                             json.at("our_claims"), json.value("finding", ""), json.at("seconds")});
+                             json.at("our_claims"), json.value("finding", ""), json.at("seconds"),
+                             json.value("figures", std::vector<std::string>{})});
       } catch (const std::exception&) {  // unreadable, or of another version
         unread.push_back(file.string());
       }

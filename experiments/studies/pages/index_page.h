@@ -15,10 +15,12 @@ struct StudySummary {
   std::string paper_tally, theorem_tally, ours_tally;  ///< tally()
   std::string finding;                                 ///< answer(); "" where no claim is judged
   double seconds = 0;                                  ///< of all trials together
+  std::vector<std::string> figures{};                  ///< names of the files that the report begins with
 };
 
 /// The summary as JSON: what write_report() leaves in OUT/STUDY/PROFILE/summary.json.
-std::string summary_json(const StudyResults& results, const std::vector<Verdict>& verdicts);
+std::string summary_json(const StudyResults& results, const std::vector<Verdict>& verdicts,
+                         const std::vector<std::string>& figures);
 
 /// The summaries of all reports under `out`, ordered by (study, profile). A file that cannot be read as one is left out
 /// and named in `unread`: the index is no reason to lose a report.

@@ -63,7 +63,7 @@ Blocks warnings(const StudyResults& r) {
   return out;
 }
 
-Block report_figure(const PageFigure& f) { return figure(f.figure.plot, f.figure.caption, f.drawing, f.file); }
+Block report_figure(const PageFigure& f) { return figure(f.figure.plot, f.figure.caption, f.file); }
 
 /// The figures of `series` that stand further down.
 Blocks further_figures(const PageParts& parts, const std::string& series) {
@@ -77,9 +77,6 @@ Block main_figures(const PageParts& parts, size_t series) {
   Blocks out;
   for (const PageFigure& one : parts.figures)
     if (one.figure.is_main) out.push_back(report_figure(one));
-  if (!parts.without_figures.empty())
-    out.push_back(paragraph(
-        fmt::format("Figures are missing: {} The tables hold the same numbers.", parts.without_figures), Role::notes));
   if (series > most_series_drawn)
     out.push_back(paragraph(
         fmt::format("Figures show the first {} of {} series. The tables hold all of them.", most_series_drawn, series),

@@ -9,10 +9,9 @@
 
 namespace headroom::experiments {
 
-/// A drawn figure.
+/// A figure and where it was written.
 struct PageFigure {
   Figure figure;
-  Drawing drawing;
   std::string file;  ///< name of the SVG file in the page's folder; "" for none
 };
 
@@ -20,7 +19,6 @@ struct PageFigure {
 struct PageParts {
   std::vector<Verdict> verdicts;
   std::vector<PageFigure> figures;
-  std::string without_figures;  ///< why some are missing; "" when they are all there
 };
 
 /// The whole report as one self-contained page: nothing is fetched, and it reads without its only script, which sorts

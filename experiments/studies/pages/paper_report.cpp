@@ -8,6 +8,9 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
+#include "experiments/output/plot/converter.h"
+#include "experiments/studies/pages/index_page.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -132,6 +135,25 @@ std::string paper_page(const std::vector<StoredVerdicts>& all) {
   page.blocks.push_back(section("Claims", {rows.empty() ? paragraph("No study was run.", Role::muted)
                                                         : verdict_table("Verdicts", std::move(rows))}));
   return as_html(page);
+}
+
+PaperFigures write_paper_figures(const std::filesystem::path& out) {
+  PaperFigures made;
+  std::vector<std::string> unread;
+  const auto converter = find_svg_converter();
+  for (const StudySummary& study : read_summaries(out, unread))
+    for (const std::string& name : study.figures) {
+      const std::filesystem::path file = out / study.id / study.profile / std::filesystem::path(name).filename();
+      if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
+      ++made.count;
+      if (!converter) continue;
+      make_folder(out / "paper");
+      const std::string svg = models::read_file(file, {"figure", uint64_t{1} << 26});
+      const std::string stem = fmt::format("{}-{}{}", study.id, study.profile, file.stem().string().substr(6));
+      for (const char* ending : {".pdf", ".png"}) convert_svg(*converter, svg, out / "paper" / (stem + ending));
+    }
+  if (converter) made.converter = converter->name;
+  return made;
 }
 
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out) {

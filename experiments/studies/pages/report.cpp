@@ -2,9 +2,8 @@
 
 #include <set>
 
-#include "engine/error.h"
 #include "experiments/output/file.h"
-#include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/verdict_file.h"
 #include "experiments/studies/pages/csv.h"
@@ -17,30 +16,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Draws every figure into `parts` and writes its file. A study is worth a report even where gnuplot is missing or
-/// fails: the page then says why it lacks figures, and none of an earlier report stays behind.
-void draw_figures(const StudyResults& results, const fs::path& folder, PageParts& parts) {
+/// Writes every figure's file, and removes those of an earlier report that are no more.
+std::vector<PageFigure> write_figures(const StudyResults& results, const fs::path& folder) {
   std::set<fs::path> earlier;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".svg" && entry.path().filename().string().starts_with("figure"))
       earlier.insert(entry.path());
-  const auto gnuplot = find_gnuplot();
-  if (!gnuplot) parts.without_figures = "gnuplot is not installed.";
-  for (const Figure& figure : gnuplot ? study_figures(results) : std::vector<Figure>{}) {
-    Drawing drawn;
-    try {
-      drawn = draw(*gnuplot, figure.plot);
-    } catch (const Error& error) {
-      parts.without_figures = error.what();
-      continue;
-    }
+  std::vector<PageFigure> written;
+  for (const Figure& figure : study_figures(results)) {
     const fs::path path = folder / (figure.plot.id + ".svg");
-    write_file(path, drawn.file);
+    write_file(path, svg_of(figure.plot, {.surface = Surface::file}));
     earlier.erase(path);
-    parts.figures.push_back({figure, std::move(drawn), path.filename().string()});
+    written.push_back({figure, path.filename().string()});
   }
   std::error_code ignored;
   for (const fs::path& path : earlier) fs::remove(path, ignored);
+  return written;
 }
 
 }  // namespace
@@ -53,8 +44,11 @@ fs::path write_report(const StudyResults& results, const fs::path& folder) {
   write_file(folder / "metrics.csv", csv(results, Clock::left_out));
   write_file(folder / "config.toml", results.resolved_config);
   write_file(folder / "verdicts.json", verdicts_json(results, parts.verdicts));
-  write_file(folder / "summary.json", summary_json(results, parts.verdicts));
-  draw_figures(results, folder, parts);
+  parts.figures = write_figures(results, folder);
+  std::vector<std::string> main_figures;
+  for (const PageFigure& one : parts.figures)
+    if (one.figure.is_main) main_figures.push_back(one.file);
+  write_file(folder / "summary.json", summary_json(results, parts.verdicts, main_figures));
   // Last: a page never points at files that are not there yet.
   write_file(folder / "report.html", page(results, parts));
   return folder / "report.html";

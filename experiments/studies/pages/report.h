@@ -10,7 +10,7 @@ namespace headroom::experiments {
 /// Writes what a study found into `folder`, which is made where it is missing:
 ///
 ///   report.html    one self-contained page: verdicts, figures, tables, config, provenance
-///   figure*.svg    the page's figures, drawn by gnuplot; without gnuplot there are none and the page says so
+///   figure*.svg    the page's figures
 ///   results.csv    one row per trial, ordered by (series, x, choice, seed)
 ///   metrics.csv    the same without clock times: equal bytes for equal results
 ///   config.toml    the resolved config

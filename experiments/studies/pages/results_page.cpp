@@ -10,7 +10,7 @@
 #include "engine/error.h"
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/plot/svg.h"
 #include "experiments/output/units.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/centre.h"
@@ -93,16 +93,15 @@ Blocks guideline_page(const std::vector<HeadChoice>& choices) {
 }
 
 /// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and
-/// the files' names. None without gnuplot or data.
+/// the files' names. None without data.
 std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& folder, const std::string& page) {
   std::vector<StudyFigure> written;
-  const auto gnuplot = find_gnuplot();
-  if (!gnuplot || r.trials.empty()) return written;
+  if (r.trials.empty()) return written;
   for (const Figure& figure : study_figures(r)) {
     if (!figure.is_main) continue;
     const std::string number = written.empty() ? "" : fmt::format("-{}", written.size() + 1);
     const std::string name = page + number + ".svg";
-    write_file(folder / name, draw(*gnuplot, figure.plot).file);
+    write_file(folder / name, svg_of(figure.plot, {.surface = Surface::file}));
     written.push_back({figure.plot.title, figure.caption, name});
   }
   return written;

@@ -45,9 +45,8 @@ Blocks results_index(const std::vector<Finding>& all, const std::string& folder)
 void check_results(const std::filesystem::path& file);
 
 /// Writes the index to `file`, and next to it a folder of its name ("docs/results/" for docs/results.md) with a page
-/// per study, named by its id (and profile, where several of them are there), and its first figure as SVG, where
-/// gnuplot is installed. The page of a study that is not among them stays. Throws Error naming a file that cannot be
-/// written.
+/// per study, named by its id (and profile, where several of them are there), and its main figures as SVG. The page of
+/// a study that is not among them stays. Throws Error naming a file that cannot be written.
 void write_results(const std::vector<StudyResults>& studies, const std::filesystem::path& file);
 
 }  // namespace headroom::experiments

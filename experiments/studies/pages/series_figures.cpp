@@ -6,7 +6,6 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/statistics.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
@@ -145,7 +144,7 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
   field.kind = Layer::Kind::cells;
   frame.kind = Layer::Kind::boxes;
   frame.legend = "chosen on validation";
-  frame.colour = svg::category(1);  // seen on both ends of viridis
+  frame.colour = category(1);  // seen on both ends of viridis
   plot.description =
       fmt::format("A map of {} over {} and {}, a colour per cell, light is low.", report.y_label, axis, other);
   for (const Cell& cell : cells) {
@@ -188,8 +187,7 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
   for (size_t i = 0; i < c.points.size(); ++i) {
     const Point& point = c.points[i];
     Layer layer;
-    layer.colour =
-        svg::ramp(c.points.size() > 1 ? static_cast<double>(i) / static_cast<double>(c.points.size() - 1) : 0);
+    layer.colour = ramp(c.points.size() > 1 ? static_cast<double>(i) / static_cast<double>(c.points.size() - 1) : 0);
     layer.style = static_cast<int>(i % 3 == 0 ? 0 : i % 3 + 1);
     layer.points = false;
     layer.legend = fmt::format("{} = {}", axis, exact(point.x));
@@ -234,7 +232,7 @@ std::optional<Figure> prediction_figure(const StudyResults& r, const std::string
                                  pairs.size(), at, rounded(correlation(pairs)));
   Layer dots, line;
   dots.kind = Layer::Kind::dots;
-  dots.colour = svg::category(0);
+  dots.colour = category(0);
   dots.legend = fmt::format("test values, {}", at);
   std::vector<double> values;
   const size_t stride = (pairs.size() + kMostDots - 1) / kMostDots;
@@ -244,7 +242,7 @@ std::optional<Figure> prediction_figure(const StudyResults& r, const std::string
     values.insert(values.end(), {target, output});
   }
   plot.x = plot.y = fit_axis(Scale::linear, values);
-  line.colour = svg::kMuted;
+  line.colour = Colour::muted;
   line.style = 1;
   line.points = false;
   line.legend = "output = target";

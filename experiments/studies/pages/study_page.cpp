@@ -176,7 +176,7 @@ Blocks study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
   if (!f.verdicts.empty()) out.push_back(paragraph({{.text = found.words, .is_strong = true}}));
   if (!found.mismatch.empty()) out.push_back(paragraph(found.mismatch));
   for (const StudyFigure& one : figures) {
-    out.push_back(figure({}, one.title, {}, one.file));
+    out.push_back(figure({}, one.title, one.file));
     if (figures.size() > 1) out.push_back(paragraph(one.caption));
   }
   out.push_back(paragraph(headline(r, f.verdicts)));

@@ -25,7 +25,7 @@ void emit(const nlohmann::json& event) {
   std::fflush(stdout);
 }
 
-size_t digits_of(int64_t number) { return fmt::formatted_size("{}", number); }
+size_t digit_count(int64_t number) { return fmt::formatted_size("{}", number); }
 
 /// A bar in eighths of a character.
 std::string bar(double fraction, int cells) {
@@ -52,13 +52,13 @@ std::string progress_text(const ProgressText& at, int columns) {
   const std::string between(gap, ' ');
   // Numbers have a width that does not change, so that the line keeps still.
   std::string first = at.left ? fmt::format("{:>5} left", clock_text(*at.left)) + between : "";
-  first += fmt::format("{:>{}}/{}", at.done, digits_of(at.total), at.total);
+  first += fmt::format("{:>{}}/{}", at.done, digit_count(at.total), at.total);
   std::string always;
   if (std::isfinite(at.shown.loss)) always += between + fmt::format("loss {:<9}", fmt::format("{:.4g}", at.shown.loss));
   if (at.gflops) always += between + fmt::format("{:>4} GFLOP/s", fmt::format("{:.3g}", *at.gflops));
   std::vector<std::string> optional;
   if (!at.shown.label.empty()) {
-    optional.push_back(fmt::format("step {:>{}}/{}", at.shown.step, digits_of(at.shown.steps), at.shown.steps));
+    optional.push_back(fmt::format("step {:>{}}/{}", at.shown.step, digit_count(at.shown.steps), at.shown.steps));
     optional.push_back(one_line(at.shown.label));
   }
   if (at.left) optional.push_back(clock_text(at.so_far) + " so far");

@@ -102,7 +102,7 @@ SpentBudget spend(const CompressArguments& arguments, const CompressJob& job, co
   spent.expected_kl = budget.expected_kl(spent.plan);
   if (arguments.curve.empty()) return spent;
   spent.curve = measured_curve(arguments, job, base, heads, budget, spent.bytes, progress);
-  write_file(arguments.curve, draw(*job.gnuplot, curve_plot(spent.curve)).file);
+  write_file(arguments.curve, svg_of(curve_plot(spent.curve), {.surface = Surface::file}));
   return spent;
 }
 
@@ -138,7 +138,7 @@ Plot curve_plot(const std::vector<CurvePoint>& curve) {
   std::vector<double> xs, ys;
   for (const bool is_plain : {true, false}) {
     Layer layer{.legend = is_plain ? "plain f16, q8_0, q4_0" : "mixed by budget",
-                .colour = svg::category(is_plain ? 0 : 1),
+                .colour = category(is_plain ? 0 : 1),
                 .style = is_plain ? 1 : 0,
                 .marks = {}};
     for (const CurvePoint& point : curve) {

@@ -9,7 +9,6 @@
 #include "engine/excerpt.h"
 #include "engine/read_number.h"
 #include "experiments/output/file.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "models/costs.h"
 #include "tasks/compression/cache_budget.h"
 #include "tasks/layer_set.h"
@@ -221,8 +220,6 @@ CompressJob job_of(CompressArguments& arguments) {
   models::check_card(arguments.out, arguments.force);
   for (const std::string& file : {arguments.checkpoint, arguments.curve})
     if (!file.empty()) check_file(file);
-  if (!arguments.curve.empty()) job.gnuplot = find_gnuplot();
-  require(arguments.curve.empty() || job.gnuplot, "--curve {}: gnuplot is not installed", arguments.curve);
   const int64_t longest = description.context;
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
   require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",

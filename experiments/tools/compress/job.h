@@ -78,7 +78,6 @@ struct CompressJob {
   std::optional<tasks::RemovedPart> removed{};  ///< with --remove, in place of the plan
   bool has_budget = false;
   std::optional<CacheLimit> limit{};               ///< with --budget
-  std::optional<std::filesystem::path> gnuplot{};  ///< with --curve
   models::ExportFormat format{};
   std::optional<TextRange> calibration{}, evaluation{}, refinement{};
   tasks::TextCut cut{};  ///< how these became tokens

@@ -12,9 +12,7 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/plot.h"
-#include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
 #include "experiments/tools/plan/usual_heads.h"
@@ -37,7 +35,7 @@ void append_tables(Blocks& parts, const std::vector<PlanTable>& tables) {
   for (const PlanTable& table : tables) append(parts, table_blocks(table));
 }
 
-Layer line(const std::string& legend, const std::string& colour, int style) {
+Layer line(const std::string& legend, Colour colour, int style) {
   return {.legend = legend, .colour = colour, .style = style, .marks = {}};
 }
 
@@ -71,14 +69,14 @@ Plot tradeoff_plot(const AllocationPlan& plan) {
                                   plan.request.width, plan.request.token_dim, rounded(plan.best_equal.paper),
                                   plan.best_equal.heads, plan.best_equal.head_dim),
                       "heads", "bound on the error, in units of B");
-  Layer paper = line("paper's bound", svg::category(0), 0), sharper = line("sharper bound", svg::category(1), 1);
+  Layer paper = line("paper's bound", category(0), 0), sharper = line("sharper bound", category(1), 1);
   for (const EqualHeads& equal : plan.equal)
     for (const auto& [layer, bound] : {std::pair(&paper, equal.paper), {&sharper, equal.sharper}})
       layer->marks.push_back(
           {.x = static_cast<double>(equal.heads),
            .y = bound,
            .hover = fmt::format("{} heads of dim {}: {}", equal.heads, equal.head_dim, rounded(bound))});
-  Layer nothing = line("no heads", svg::kMuted, 2);
+  Layer nothing = line("no heads", Colour::muted, 2);
   nothing.points = false;
   for (const EqualHeads* end : {&plan.equal.front(), &plan.equal.back()})
     nothing.marks.push_back({.x = static_cast<double>(end->heads), .y = plan.nothing});
@@ -93,7 +91,7 @@ Plot fit_plot(const StudyFit& fit) {
               fmt::format("RMS error at every number of equal heads: measured best at {}, the fit's best at {}.",
                           fit.measured_best, fit.fitted_best),
               "heads", "RMS error / token");
-  plot.layers = {line("measured", svg::category(0), 0), line("fit", svg::category(1), 1)};
+  plot.layers = {line("measured", category(0), 0), line("fit", category(1), 1)};
   for (const StudyFit::Point& point : fit.points)
     for (const auto& [layer, value] : {std::pair(&plot.layers[0], point.measured), {&plot.layers[1], point.fitted}})
       if (value > 0)
@@ -112,7 +110,7 @@ Plot cost_plot(const CostPlan& plan) {
   const auto given = std::find_if(plan.rows.begin(), plan.rows.end(), [](const CostRow& row) { return row.is_model; });
   const CostRow& own = given == plan.rows.end() ? plan.rows.back() : *given;
   const auto add = [&](const char* legend, const auto& value) {
-    Layer& layer = plot.layers.emplace_back(line(legend, svg::category(plot.layers.size()), 0));
+    Layer& layer = plot.layers.emplace_back(line(legend, category(plot.layers.size()), 0));
     for (const CostRow& each : plan.rows) {
       const double times = value(each.costs) / value(own.costs);
       layer.marks.push_back({.x = static_cast<double>(each.head_dim),
@@ -128,17 +126,6 @@ Plot cost_plot(const CostPlan& plan) {
   return plot;
 }
 
-/// A figure of the page, or a line that says why there is none.
-Block plan_figure(const Plot& plot, const std::string& caption) {
-  const auto gnuplot = find_gnuplot();
-  if (!gnuplot) return paragraph("The figure is missing: gnuplot is not installed.", Role::notes);
-  try {
-    return figure(plot, caption, draw(*gnuplot, plot), "");
-  } catch (const Error& error) {
-    return paragraph(fmt::format("The figure is missing: {}", error.what()), Role::notes);
-  }
-}
-
 /// What each kind of number on the page rests on.
 Block basis_section(const Blocks& page) {
   Blocks items;
@@ -150,14 +137,13 @@ Block basis_section(const Blocks& page) {
 Block allocation_section(const AllocationPlan& plan) {
   Blocks parts{
       paragraph(allocation_headline(plan)),
-      plan_figure(
-          tradeoff_plot(plan),
-          "Equal heads at their best split over lags; B bounds the tokens. Where the sharper bound is not seen it "
-          "is the paper's. The rise of the paper's bound on the right is an artefact of its proof: heads of one "
-          "lag may take different coordinates, and the sharper bound stays flat.")};
+      figure(tradeoff_plot(plan),
+             "Equal heads at their best split over lags; B bounds the tokens. Where the sharper bound is not seen it "
+             "is the paper's. The rise of the paper's bound on the right is an artefact of its proof: heads of one "
+             "lag may take different coordinates, and the sharper bound stays flat.")};
   append_tables(parts, allocation_tables(plan));
   if (const std::vector<StudyFit>& fits = plan.request.fits; !fits.empty()) {
-    parts.push_back(plan_figure(fit_plot(fits[0]), fit_text(fits[0])));
+    parts.push_back(figure(fit_plot(fits[0]), fit_text(fits[0])));
     append_tables(parts, fit_tables(fits));
   }
   parts.push_back(paragraph(flatness_text(plan)));
@@ -167,7 +153,7 @@ Block allocation_section(const AllocationPlan& plan) {
 Block cost_section(const CostPlan& plan) {
   Blocks parts{paragraph(cost_headline(plan))};
   if (plan.rows.size() > 1)
-    parts.push_back(plan_figure(cost_plot(plan), "Counts at each head width, over those of the model as given."));
+    parts.push_back(figure(cost_plot(plan), "Counts at each head width, over those of the model as given."));
   append_tables(parts, cost_tables(plan));
   parts.push_back(paragraph(machine_text(plan)));
   return section("What it costs", std::move(parts));
@@ -206,8 +192,8 @@ Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& m
               "Of each curve, every number of heads over the best one.", "heads", "times the best of its curve");
   for (const MeasuredChoice& one : measured) {
     const size_t at = plot.layers.size();
-    Layer& layer = plot.layers.emplace_back(
-        line(choice_name(one.choice), svg::category(at), static_cast<int>(at / svg::kCategories)));
+    Layer& layer =
+        plot.layers.emplace_back(line(choice_name(one.choice), category(at), static_cast<int>(at / kCategories)));
     for (const HeadChoice::Option& o : one.choice.options)
       // The best is what the others are measured by: its own interval has no width.
       layer.marks.push_back({.x = o.heads,
@@ -248,10 +234,9 @@ void write_measured_page(const std::filesystem::path& path, const std::string& t
                          const std::vector<MeasuredChoice>& measured, const std::vector<PlanAnswer>& answers) {
   Document page = empty_page(" --for " + task);
   for (const PlanAnswer& answer : answers) append(page.blocks, answer_blocks(answer));
-  Blocks parts{
-      plan_figure(measured_plot(task, measured),
-                  "Test metric over that of the number of heads that validation prefers, means over seeds, with "
-                  "95 % intervals.")};
+  Blocks parts{figure(measured_plot(task, measured),
+                      "Test metric over that of the number of heads that validation prefers, means over seeds, with "
+                      "95 % intervals.")};
   for (const MeasuredChoice& one : measured) append(parts, table_blocks(options_table(one.choice)));
   page.blocks.push_back(section("What was measured", std::move(parts)));
   write_page(path, page);

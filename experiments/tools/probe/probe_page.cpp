@@ -8,6 +8,7 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
+#include "experiments/tools/probe/probe_curves.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/version.h"
 
@@ -54,13 +55,6 @@ nlohmann::ordered_json heat_json(const ProbeResults& r, const HeadMeasure& measu
           {"texts", std::move(texts)}};
 }
 
-/// Four digits are more than a curve shows.
-void round_numbers(nlohmann::ordered_json& json) {
-  if (json.is_number_float()) json = std::stod(fmt::format("{:.4g}", json.get<double>()));
-  else if (json.is_structured())
-    for (auto& part : json) round_numbers(part);
-}
-
 /// JSON in a <script> of a page that is XML, too.
 std::string script_json(const nlohmann::ordered_json& json) {
   std::string out;
@@ -74,7 +68,7 @@ std::string script_json(const nlohmann::ordered_json& json) {
 /// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
 Block heat_map(const ProbeResults& r) {
   const std::vector<HeadMeasure> measures = head_measures(r);
-  nlohmann::ordered_json data = probe_json(r), heat = nlohmann::ordered_json::array();
+  nlohmann::ordered_json heat = nlohmann::ordered_json::array();
   HeatMap map;
   for (const HeadMeasure& measure : measures) {
     heat.push_back(heat_json(r, measure));
@@ -87,11 +81,8 @@ Block heat_map(const ProbeResults& r) {
   for (const tasks::HeadProbe& head : r.probe.probes)
     map.hovers.push_back(fmt::format("layer {}, head {}: {}", head.layer, head.head,
                                      heat[0]["texts"][map.hovers.size()].get<std::string>()));
-  data["heat"] = std::move(heat);
-  for (auto& head : data["heads"]) head.erase("measures");
-  for (const char* key : {"findings", "limits", "measures", "spans"}) data.erase(key);
-  round_numbers(data);
-  map.json = script_json(data);
+  map.details = head_details(r);
+  map.json = script_json({{"layers", map.rows}, {"heads_per_layer", map.columns}, {"heat", std::move(heat)}});
   map.script = "tools/probe/assets/probe.js";
   Block block;
   block.kind = Block::Kind::heat_map;

@@ -1,69 +1,44 @@
-// Learning curves as one chart: a line per trial, redrawn as it grows.
-import "./chart.js";
-import { make, number, in_column } from "./dom.js";
+// Learning curves of a run's trials as one figure, which the server draws.
+import { drawn_figure } from "./emerging.js";
+import { make, run_url, ask } from "./dom.js";
 
-// The element, the button for its scale, and update(label, lines): what the curves show, and
-// [{name, points: [[step, value], …], colour: a number, running}].
-export function curves_chart() {
-  const svg = charts.add(make("div"), "svg", { class: "chart" });
-  const legend = make("ul", { class: "legend" });
-  const empty = make("p", { class: "muted", text: "No curve yet." });
-  const hint = make("output", { class: "hint muted" });
-  let label = "", lines = [], is_log = true, place = null, width = 900, height = 330;
+// The element; show(ids): the trials whose curves it shows, asked for again with every call.
+export function curves_chart(run) {
+  const place = make("div"), hint = make("output", { class: "hint muted" }), empty = make("p", { class: "muted", text: "No curve yet." });
+  let wanted = [], is_log = true, is_asking = false, is_stale = false;
+  const track = make("select", { "aria-label": "What the curves show", onchange: () => redraw() }, make("option", { value: "train loss", text: "training loss" }));
   const toggle = make("button", { type: "button", class: "quiet", "aria-pressed": "true", text: "logarithmic", onclick: () => {
     is_log = !is_log;
     toggle.setAttribute("aria-pressed", String(is_log));
     redraw();
   } });
-  const figure = make("figure", {}, svg, hint, empty, legend);
 
-  function value_axis(values) {
-    const low = Math.min(...values), high = Math.max(...values);
-    if (is_log) return low === high ? charts.logarithmic(low / 2, high * 2) : charts.logarithmic(low, high);
-    const margin = (high - low) * 0.04 || Math.abs(low) || 1;
-    return charts.linear(low - margin, high + margin, { most: 6 });
+  function take(drawn) {
+    for (const name of drawn.tracks)
+      if (![...track.options].some((option) => option.value === name)) track.append(make("option", { value: name, text: name }));
+    empty.hidden = Boolean(drawn.wide);
+    place.replaceChildren(...(drawn.wide ? [drawn_figure(drawn)] : []));
   }
-
-  function redraw() {
-    const drawn = lines.map((line) => ({ ...line, points: line.points.filter((p) => p[1] !== null && (!is_log || p[1] > 0)) })).filter((line) => line.points.length);
-    empty.hidden = drawn.length > 0;
-    svg.style.display = drawn.length ? "" : "none";
-    place = null;
-    legend.replaceChildren();
-    if (!drawn.length) return;
-    // Drawn for the width that it has: type is as large on a phone as on a desk.
-    width = Math.max(280, svg.clientWidth || 900);
-    height = width < 600 ? 260 : 330;
-    svg.setAttribute("height", height);
-    const points = drawn.flatMap((line) => line.points), steps = points.map((p) => p[0]);
-    const first = Math.min(...steps), last_of = (line) => line.points[line.points.length - 1][1];
-    place = { drawn, ...charts.draw(svg, {
-      width, height, left: 64, right: 16, top: 32, bottom: 44,
-      title: label,
-      description: drawn.slice(0, 12).map((line) => `${line.name} from ${number(line.points[0][1])} to ${number(last_of(line))}`).join("; "),
-      x: charts.linear(first, Math.max(...steps, first + 1), { most: width / 110 }), x_label: "step",
-      y: value_axis(points.map((p) => p[1])), y_label: label, words: number,
-      lines: drawn.map(({ name, points, colour, running }) => ({ name, points, colour: `var(--k${colour % 8})`, is_dashed: colour >= 8,
-        end: running ? 4 : 2.5, end_class: running ? "busy" : "" })),
-    }) };
-    for (const line of drawn)
-      legend.append(make("li", {}, make("span", { class: `swatch k${line.colour % 8}` }), `${line.name}: ${in_column(last_of(line))}`));
-  }
-
-  svg.addEventListener("pointermove", (event) => {
-    if (!place) return;
-    const box = svg.getBoundingClientRect();
-    const x = (event.clientX - box.left) / box.width * width, y = (event.clientY - box.top) / box.height * height;
-    let nearest = Infinity;
-    for (const { name, points } of place.drawn)
-      for (const [step, value] of points) {
-        const distance = (place.px(step) - x) ** 2 + (place.py(value) - y) ** 2;
-        if (distance < nearest) { nearest = distance; hint.value = `${name}, step ${step}: ${number(value)}`; }
+  // One question at a time: what has changed meanwhile is asked next.
+  async function redraw() {
+    is_stale = true;
+    if (is_asking) return;
+    is_asking = true;
+    try {
+      while (is_stale) {
+        is_stale = false;
+        const what = { trials: wanted.join(","), track: track.value, scale: is_log ? "log" : "linear" };
+        take(await ask(`${run_url(run, "api/run")}/curves?${new URLSearchParams(what)}`));
       }
+    } finally {
+      is_asking = false;
+    }
+  }
+  place.addEventListener("pointermove", (event) => {
+    const mark = event.target.closest(".mark");
+    if (mark) hint.value = mark.textContent;
   });
-  svg.addEventListener("pointerleave", () => { hint.value = ""; });
-
-  new ResizeObserver(() => { if (svg.clientWidth && svg.clientWidth !== width) redraw(); }).observe(svg);
-  redraw();
-  return { node: figure, toggle, update(what, now) { label = what; lines = now; redraw(); } };
+  place.addEventListener("pointerleave", () => { hint.value = ""; });
+  const node = make("section", {}, make("h2", { text: "Learning curves" }), make("div", { class: "tools" }, track, toggle), place, hint, empty);
+  return { node, show(ids) { wanted = ids; return redraw(); } };
 }

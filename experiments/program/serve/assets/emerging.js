@@ -8,13 +8,14 @@ export function drawn_figure(drawn) {
     box.innerHTML = drawn[size];
     return box;
   });
-  // The wide drawing names its lines itself.
   const names = drawn.lines.map((line) => {
-    const swatch = make("span", { class: "swatch" });
-    swatch.style.color = line.colour;
-    return make("li", {}, swatch, line.name);
+    const item = make("li");
+    item.innerHTML = line.swatch;
+    item.append(line.name);
+    return item;
   });
-  return make("figure", { class: "emerging" }, ...sizes, make("ul", { class: "legend narrow" }, ...names), make("figcaption", { text: drawn.caption }));
+  const legend = make("ul", { class: drawn.named ? "legend narrow" : "legend" }, ...names);
+  return make("figure", { class: "drawn" }, ...sizes, legend, drawn.caption && make("figcaption", { text: drawn.caption }));
 }
 
 export function emerging(run) {

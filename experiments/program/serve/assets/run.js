@@ -6,54 +6,6 @@ import { annotations } from "./annotations.js";
 
 const most_lines = 8;
 
-// The trials of a run and their curves: live ones as events bring them, those of ended trials as they are asked for.
-function curves_of(run) {
-  const figure = curves_chart();
-  const metric = make("select", { "aria-label": "What the curves show", onchange: () => draw() }, make("option", { value: "train loss", text: "training loss" }));
-  const trials = new Map(), live = new Map(), ended = new Map();
-  let wanted = [];
-  function draw() {
-    // What all names begin with is said once, above the curves.
-    const series = wanted.length > 1 && wanted.every((trial) => trial.series === wanted[0].series) ? wanted[0].series : "";
-    const name = metric.selectedOptions[0].textContent;
-    figure.update(series ? `${name}, ${series}` : name, wanted.map((trial, colour) => {
-      const stored = ended.get(trial.id);
-      const points = stored ? stored[metric.value] || [] : metric.value === "train loss" ? live.get(trial.id) || [] : [];
-      return { name: trial.series && !series ? `${trial.series}, ${trial.label}` : trial.label, points, colour, running: trial.phase === "running" };
-    }));
-  }
-  async function fetch_ended() {
-    const lacking = wanted.filter((trial) => (trial.phase === "finished" || trial.phase === "failed") && !ended.has(trial.id));
-    if (!lacking.length) return;
-    for (const trial of lacking) ended.set(trial.id, {});
-    const url = `${run_url(run, "api/run")}/curves?${new URLSearchParams({ trials: lacking.map((trial) => trial.id).join(",") })}`;
-    const answer = await ask(url).catch((error) => {
-      for (const trial of lacking) ended.delete(trial.id);  // the next event asks for them again
-      throw error;
-    });
-    for (const [id, tracks] of Object.entries(answer)) {
-      ended.set(id, tracks);
-      for (const track of Object.keys(tracks))
-        if (![...metric.options].some((option) => option.value === track)) metric.append(make("option", { value: track, text: track }));
-    }
-    draw();
-  }
-  return {
-    node: make("section", {}, make("h2", { text: "Learning curves" }), make("div", { class: "tools" }, metric, figure.toggle), figure.node),
-    trials,
-    // What an event says of trials; one that has ended since, or begun again, has another curve.
-    take(state) {
-      for (const [id, points] of Object.entries(state.live)) live.set(id, points);
-      for (const trial of state.trials) {
-        const before = trials.get(trial.id);
-        if (before && before.phase !== trial.phase) ended.delete(trial.id);
-        trials.set(trial.id, trial);
-      }
-    },
-    show(now) { wanted = now; draw(); return fetch_ended(); },
-  };
-}
-
 // The running trials, and the last finished ones of the plan, since a short trial has ended before its live
 // curve shows much.
 function latest(trials, most) {
@@ -66,11 +18,12 @@ const events_url = (run) => `/api/events?${new URLSearchParams({ run: `${run.stu
 
 // The latest curves of a run, which go on by themselves.
 export function latest_curves(run) {
-  const curves = curves_of(run);
+  const curves = curves_chart(run), trials = new Map();
   follow(events_url(run), (state) => {
     if (!state.is_read) return;
-    curves.take(state);
-    curves.show(latest([...curves.trials.values()], 5)).catch(() => {});  // a deleted run keeps the curves that it has
+    for (const trial of state.trials) trials.set(trial.id, trial);
+    // A deleted run keeps the curves that it has.
+    curves.show(latest([...trials.values()], 5).map((trial) => trial.id)).catch(() => {});
   });
   return curves.node;
 }
@@ -98,7 +51,7 @@ function trial_row(on_choice) {
 }
 
 export function show_run(main, run) {
-  const curves = curves_of(run), { trials } = curves, rows = new Map(), result = emerging(run);
+  const curves = curves_chart(run), trials = new Map(), rows = new Map(), result = emerging(run);
   let has_chosen = false;
   const on_choice = () => { has_chosen = true; show_curves(); };
   const title = make("h1"), words = make("span"), left = make("strong"), bar = progress_bar(), problem = make("div"), links = make("p", { class: "links" });
@@ -123,7 +76,7 @@ export function show_run(main, run) {
     const shown = has_chosen ? all.filter((trial) => rows.get(trial.id).box.checked) : latest(all, most_lines);
     const ids = new Set(shown.map((trial) => trial.id));
     for (const [id, row] of rows) row.box.checked = ids.has(id);
-    curves.show(shown).catch((error) => show_error(problem, error));
+    curves.show(shown.map((trial) => trial.id)).catch((error) => show_error(problem, error));
   }
 
   set_text(document.getElementById("crumb"), `/ ${run.study} / ${run.profile}`);
@@ -151,8 +104,8 @@ export function show_run(main, run) {
       links.replaceChildren(...state.pages.flatMap((page, i) => [i ? " · " : "", make("a", { href: file_url(run, page), text: page === "report.html" ? "report" : page.replace(/\.html$/, "") })]));
     }
     result.update(state);
-    curves.take(state);
     for (const trial of state.trials) {
+      trials.set(trial.id, trial);
       if (!rows.has(trial.id)) rows.set(trial.id, trial_row(on_choice));
       rows.get(trial.id).update(trial);
     }

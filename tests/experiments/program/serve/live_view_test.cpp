@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/run/runner.h"
 #include "tests/experiments/program/serve/http_client.h"
 #include "tests/experiments/program/serve/stored_study.h"
+#include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -110,9 +110,17 @@ TEST_CASE("the live view answers its routes, and nothing else") {
   CHECK(run["trials"][0]["value"] == 0.5);
   CHECK(run["trials"][1]["phase"] == "to do");
   CHECK(run["metric"] == "mse");
-  const Json curves = json_of(get(port, "/api/run/small/quick/curves?trials=id1-1-40,nothing"));
-  REQUIRE(curves.size() == 1);
-  CHECK(curves["id1-1-40"]["train loss"] == Json::parse("[[10, 2.0], [20, 1.0]]"));
+  const std::string of_curves = "/api/run/small/quick/curves?trials=";
+  const Json curves = json_of(get(port, of_curves + "id1-1-40,nothing"));
+  CHECK(curves["tracks"].front() == "train loss");
+  REQUIRE(curves["lines"].size() == 1);
+  CHECK(curves["lines"][0]["name"] == "heads=1 seed=1: 1");
+  CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 10: 2</title>"));
+  CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 20: 1</title>"));
+  CHECK(headroom::experiments::testing::malformed(curves["narrow"].get<std::string>()) == "");
+  CHECK(get(port, of_curves + "id1-1-40&scale=linear").body != get(port, of_curves + "id1-1-40").body);
+  for (const char* none : {"nothing", "id1-1-40&track=%3Cscript%3E", ""})
+    CHECK_FALSE(json_of(get(port, of_curves + none)).contains("wide"));
   const Reply report = get(port, "/files/small/quick/report.html");
   CHECK(report.body == "<p>the report</p>");
   CHECK(contains(report.head, "Content-Security-Policy: sandbox allow-scripts"));
@@ -150,10 +158,8 @@ TEST_CASE("a run's answer and figure are those of its report, as far as it is") 
   CHECK(figure["answer"] == answer(results, judge(results)).words);
   CHECK(figure["headline"] == headline(results, judge(results)));
   CHECK_FALSE(contains(text, "<script>"));
-  if (find_gnuplot()) {
-    CHECK(contains(figure["wide"].get<std::string>(), "var(--c0)"));
-    CHECK(contains(figure["narrow"].get<std::string>(), "<svg "));
-  }
+  CHECK(contains(figure["wide"].get<std::string>(), "var(--c0)"));
+  CHECK(contains(figure["narrow"].get<std::string>(), "<svg "));
   CHECK(contains(get(served.port(), "/assets/figure.css").body, "--c0: #"));
   CHECK(json_of(get(served.port(), "/api/run/other/quick/figure")) == Json{{"ended", 1}});
 }
@@ -341,7 +347,7 @@ TEST_CASE("a stream shows a store that grows, to two pages at once") {
   for (Connection* page : {&a, &b})
     CHECK(wait_for(*page, [](const Json& event) {
       const Json& live = event["live"];
-      return live.contains("id1-1-40") && live["id1-1-40"].size() == 3 && event["running"] == 1;
+      return live.contains("id1-1-40") && live["id1-1-40"] == 3 && event["running"] == 1;
     }));
   runs.store.put(stored_trial(1, 1, 0.25), &owner);
   for (Connection* page : {&a, &b})

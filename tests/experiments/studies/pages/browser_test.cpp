@@ -1,7 +1,6 @@
 #include <cstdlib>
 
 #include "engine/error.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/tools/plan/answer.h"
 #include "experiments/tools/plan/plan_page.h"
@@ -86,14 +85,12 @@ StudyResults crowded() {
 TEST_CASE("a browser shows the report at every size, in light, dark and print") {
   const auto browser = testing::find_browser();
   if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
-  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
   check_page(*browser, page_of(testing::rich()), "study", kViews, 9);
 }
 
 TEST_CASE("a browser shows the report of a smoke run") {
   const auto browser = testing::find_browser();
   if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
-  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
   const char* const program = std::getenv("HEADROOM_PROGRAM");
   if (!program) return headroom::testing::skip("HEADROOM_PROGRAM names no program");
   const TemporaryFolder folder;
@@ -114,7 +111,6 @@ TEST_CASE("a browser shows the report of a smoke run") {
 TEST_CASE("a browser shows the page of a plan") {
   const auto browser = testing::find_browser();
   if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
-  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
   AllocationRequest request;
   request.width = 256;
   request.token_dim = 8;
@@ -187,7 +183,6 @@ TEST_CASE("a browser shows the page of a probe, and each head's curves") {
 TEST_CASE("long words and many series stay within the window") {
   const auto browser = testing::find_browser();
   if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
-  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
   check_page(*browser, page_of(crowded()), "crowded", {kViews[0], kViews[2]}, 18);
 }
 

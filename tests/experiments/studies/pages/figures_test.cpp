@@ -7,8 +7,9 @@
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/axis.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/plot_layout.h"
+#include "experiments/output/plot/svg.h"
+#include "experiments/output/plot/text_width.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/results_page.h"
 #include "tests/experiments/studies/pages/folder.h"
@@ -44,7 +45,6 @@ TEST_CASE("of many series the first are drawn, and the tables hold all") {
   r.claims.clear();
   for (int i = 0; i < 30; ++i) add_curve(r, "series " + std::to_string(i));
   CHECK(study_figures(r).size() == most_series_drawn + 1);
-  if (!find_gnuplot()) return;
   auto files = files_of(r);
   CHECK(contains(files["report.html"], "Figures show the first 24 of 30 series."));
   CHECK(contains(files["results.csv"], "series 29"));
@@ -77,7 +77,6 @@ TEST_CASE("series that are too many for one figure are drawn in the groups that 
   CHECK(contains(page, "![one](a.svg)\n\nfirst words\n\n![two](a-2.svg)\n\nsecond words\n\n"));
   add_curve(r, "alone, RoPE");
   CHECK(series_groups(r).size() == 1);  // a figure of one series would compare nothing
-  if (!find_gnuplot()) return;
   r.series.pop_back();
   std::erase_if(r.trials, [](const TrialRecord& trial) { return trial.series == "alone, RoPE"; });
   r.planned = std::ssize(r.trials);
@@ -87,7 +86,6 @@ TEST_CASE("series that are too many for one figure are drawn in the groups that 
 }
 
 TEST_CASE("figures are drawn, labelled and painted") {
-  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
   auto files = files_of(rich());
   for (const char* name : {"figure-d-256.svg", "figure-d-64.svg"}) {
     CAPTURE(name);
@@ -99,7 +97,6 @@ TEST_CASE("figures are drawn, labelled and painted") {
     CHECK(contains(svg, "class=\"layer-0 interval\""));
     CHECK(contains(svg, "class=\"layer-0 seeds\""));
     CHECK_FALSE(contains(svg, "var(--"));  // a file stands alone
-    CHECK_FALSE(contains(svg, "rgb("));    // no stand-in colour is left
   }
   CHECK(contains(files["figure-d-256.svg"],
                  "MSE against heads. The geometric mean over seeds is 1.03 at heads = 1, 0.200 at heads = 16"));
@@ -108,10 +105,7 @@ TEST_CASE("figures are drawn, labelled and painted") {
   CHECK(contains(files["figure-d-64.svg"], ">failed seeds<"));
   const std::string& page = files["report.html"];
   CHECK(contains(page, "var(--c0)"));
-  for (const char* stand_in : {"rgb(  1,", "rgb(  2,", "rgb(  5,", "rgb( 17,", "rgb(17,"})
-    CHECK_FALSE(contains(page, stand_in));
   CHECK_FALSE(contains(page, "onmouse"));
-  CHECK_FALSE(contains(page, "Figures are missing"));
   CHECK(contains(page, "<title>heads = 4: 0.0101 ["));
   CHECK(contains(page, "<title>heads = 2, lr = 0.02: "));
   CHECK(contains(page, "<title>D 256, heads = 4: 0.990 ["));
@@ -159,7 +153,8 @@ TEST_CASE("names of lines are whole, apart and within the figure") {
   const Layout layout = layout_of(plot, plot.y, Format::wide);
   std::map<std::string, std::string> names;
   std::vector<double> baselines;
-  for (const svg::Text& text : layout.texts) {
+  for (const Label& text : layout.labels) {
+    if (text.classes == "note") continue;
     if (text.classes.empty()) continue;
     names[text.classes] += (names[text.classes].empty() ? "" : " ") + text.text;
     CHECK(text.x + width_of(text.text) * layout.font <= layout.width);
@@ -205,7 +200,7 @@ TEST_CASE(
   r.report.lines = {{"b", "in words"}, {"c", "c"}, {"d", "d"}, {"e", "e"}, {"a", "apart"}};
   CHECK(names(drawn().layers) == "in words;c;d;e;");
   CHECK(drawn().small.at(0).layers.at(0).legend == "apart");
-  if (const auto gnuplot = find_gnuplot()) CHECK(contains(draw(*gnuplot, plot).wide, "class=\"layer-5\""));
+  CHECK(contains(svg_of(plot), "class=\"layer-5\""));
 }
 
 TEST_CASE("labels of ticks that would touch are left out, powers of two last") {
@@ -257,7 +252,6 @@ TEST_CASE("values that a logarithmic axis cannot hold") {
   r.report.x_scale = Scale::log2;
   r.report.y_scale = Scale::log10;
   const auto files = files_of(r);
-  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
   CHECK(contains(files.at("report.html"), "<svg"));
 }
 
@@ -266,10 +260,14 @@ TEST_CASE("axes") {
   CHECK(decades.low < 0.00008);
   CHECK(decades.high > 0.02);
   CHECK(decades.ticks == std::vector<double>{1e-4, 1e-3, 1e-2});
-  CHECK(contains(axis_commands(decades, "y"), "set ytics ('10⁻⁴' 0.0001, '10⁻³' 0.001, '10⁻²' 0.01)"));
+  const auto texts = [](const Axis& axis) {
+    std::string out;
+    for (size_t i = 0; i < axis.ticks.size(); ++i) out += tick_text(axis, i) + " ";
+    return out;
+  };
+  CHECK(texts(decades) == "10⁻⁴ 10⁻³ 10⁻² ");
   const Axis small = fit_axis(Scale::log10, {8e-6, 2.5e-4});  // one way of writing for all labels
-  CHECK(contains(axis_commands(small, "y"),
-                 "set ytics ('10⁻⁵' 1e-05, '2·10⁻⁵' 2e-05, '5·10⁻⁵' 5e-05, '10⁻⁴' 0.0001, '2·10⁻⁴' 0.0002)"));
+  CHECK(texts(small) == "10⁻⁵ 2·10⁻⁵ 5·10⁻⁵ 10⁻⁴ 2·10⁻⁴ ");
   CHECK(fit_axis(Scale::linear, {0.1, 2}).low == 0);  // it nearly reaches zero
   CHECK(fit_axis(Scale::linear, {-0.1, 2}).low < -0.1);
   CHECK(fit_axis(Scale::linear, {0.9, 2}).low > 0.5);

@@ -4,9 +4,12 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/open.h"
-#include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/plot/converter.h"
+#include "experiments/output/plot/svg.h"
+#include "experiments/output/program.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/pages/csv.h"
+#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/report.h"
 #include "tests/experiments/studies/pages/folder.h"
@@ -98,38 +101,62 @@ TEST_CASE("the CSV has a row per trial, in an order of its own") {
   CHECK(csv(r, Clock::kept) == table);
 }
 
-TEST_CASE("gnuplot is looked for on PATH") {
+TEST_CASE("the first converter of SVG on PATH is taken") {
   const TemporaryFolder folder;
   const Environment path("PATH", folder.path().c_str());
-  CHECK_FALSE(find_gnuplot().has_value());
-  std::filesystem::create_directory(folder / "gnuplot");  // a folder is no program
-  CHECK_FALSE(find_gnuplot().has_value());
-  std::filesystem::remove(folder / "gnuplot");
-  write_file(folder / "gnuplot", "#!/bin/sh\ncat\n");
-  CHECK_FALSE(find_gnuplot().has_value());  // not executable
-  std::filesystem::permissions(folder / "gnuplot", std::filesystem::perms::owner_all);
-  CHECK(find_gnuplot() == folder / "gnuplot");
+  const auto found = [] {
+    const auto converter = find_svg_converter();
+    return converter ? converter->name : "";
+  };
+  CHECK(found() == "");
+  make_folder(folder / "inkscape");  // a folder is no program
+  CHECK(found() == "");
+  write_file(folder / "cairosvg", "#!/bin/sh\n");
+  CHECK(found() == "");  // not executable
+  std::filesystem::permissions(folder / "cairosvg", std::filesystem::perms::owner_all);
+  CHECK(found() == "cairosvg");
+  write_file(folder / "rsvg-convert", "#!/bin/sh\n");
+  std::filesystem::permissions(folder / "rsvg-convert", std::filesystem::perms::owner_all);
+  CHECK(found() == "rsvg-convert");
   const Environment empty("PATH", "");
-  CHECK_FALSE(find_gnuplot().has_value());
+  CHECK(found() == "");
 }
 
-TEST_CASE("a gnuplot that fails or hangs is an error") {
+TEST_CASE("a converter gets the light colours alone, and one that fails is an error") {
   const TemporaryFolder folder;
-  const auto program = folder / "gnuplot";
+  const auto program = folder / "converter", target = folder / "a figure.pdf";
   const auto behave = [&](const std::string& script) {
     write_file(program, "#!/bin/sh\n" + script + "\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   };
-  behave("cat");
-  const std::string script(300000, 'x');  // more than a pipe holds
-  CHECK(run_gnuplot(program, script) == script);
-  behave("echo no such terminal >&2; exit 3");
-  CHECK(contains(error_of([&] { run_gnuplot(program, ""); }), "status 3: no such terminal"));
+  const std::string svg = svg_of(curve_figure(rich(), "D 256")->plot, {.surface = Surface::file});
+  REQUIRE(contains(svg, "prefers-color-scheme"));
+  behave("echo \"$@\" >\"$6.arguments\"; cat >\"$6\"");
+  convert_svg({"rsvg-convert", program}, svg, target);
+  CHECK(read_bytes(target).starts_with("<svg "));
+  CHECK(contains(read_bytes(target), "</svg>"));
+  CHECK_FALSE(contains(read_bytes(target), "prefers-color-scheme"));
+  CHECK(contains(read_bytes(target.string() + ".arguments"), "--format pdf "));
+  std::filesystem::remove(target);
+  const auto error = [&](const char* name) { return error_of([&] { convert_svg({name, program}, svg, target); }); };
+  behave("echo no such font >&2; exit 3");
+  CHECK(contains(error("inkscape"), "a figure.pdf: inkscape failed with status 3: no such font"));
   behave("exit 0");
-  CHECK(contains(error_of([&] { run_gnuplot(program, ""); }), "status 0"));
-  behave("exec sleep 60");
-  CHECK(contains(error_of([&] { run_gnuplot(program, "", 0.05); }), "did not end within 0.05 s"));
-  CHECK(contains(error_of([&] { run_gnuplot(folder / "none", ""); }), "cannot run"));
+  CHECK(contains(error("cairosvg"), "status 0"));
+  behave("exit 1");
+  CHECK(contains(error("chromium"), "chromium failed with status 1"));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);  // nothing is left behind
+}
+
+TEST_CASE("a program that hangs is an error, and one that cannot be started") {
+  const TemporaryFolder folder;
+  const auto program = folder / "program";
+  write_file(program, "#!/bin/sh\n[ -z \"$1\" ] || exec sleep 60\ncat\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::string text(300000, 'x');  // more than a pipe holds
+  CHECK(run_program(program, {}, text, 60).output == text);
+  CHECK(contains(error_of([&] { run_program(program, {"wait"}, "", 0.05); }), "did not end within 0.05 s"));
+  CHECK(contains(error_of([&] { run_program(folder / "none", {}, "", 1); }), "cannot run"));
 }
 
 TEST_CASE("a page opens in the user's browser") {
@@ -171,11 +198,6 @@ TEST_CASE("the index lists every report and survives what is broken") {
   CHECK_FALSE(contains(page, "yet"));
   write_index(folder.path());
   CHECK(read_bytes(folder / "index.html") == page);
-}
-
-TEST_CASE("gnuplot strings hold anything") {
-  CHECK(gnuplot_string("T's $x `date`\nend") == "'T’s $x `date` end'");
-  CHECK(gnuplot_string("\x01") == "'\uFFFD'");
 }
 
 }  // namespace headroom::experiments

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/head_advice.h"
 #include "experiments/studies/pages/how_many_heads.h"
@@ -171,7 +171,7 @@ TEST_CASE("the page that answers how many heads") {
       details,
       "| A synthetic curve | D 16, ALiBi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
       "10 % |"));
-  CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
+  CHECK(std::filesystem::exists(folder / "how-many.svg"));
   CHECK_FALSE(contains(page + details, "\n\n\n"));
   write_guide({r}, folder / "how-many.html");
   CHECK(testing::malformed(read_bytes(folder / "how-many.html")) == "");
@@ -320,9 +320,7 @@ TEST_CASE("the guide's figure has a panel for each task, every curve, and notes 
   CHECK(plot.small[0].y.labels.back() == "+40 %");
   CHECK(panel.y.labels.back() == "1000×");
   CHECK(plot.small[0].x.high == panel.x.high);
-  const auto gnuplot = find_gnuplot();
-  if (!gnuplot) return;
-  for (const std::string& drawn : {draw(*gnuplot, plot).wide, draw(*gnuplot, plot).narrow})
+  for (const std::string& drawn : {svg_of(plot), svg_of(plot, {.format = Format::narrow})})
     for (const char* const words : {"● no positions", "━ mean", "+40 %<", "one head: 200×", "error against the best"})
       CHECK(contains(drawn, words));
 }

@@ -6,7 +6,6 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/gnuplot.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/results_page.h"
 #include "experiments/studies/pages/set_up.h"
@@ -22,8 +21,7 @@ using namespace testing;
 
 TEST_CASE("a report has a page, figures, data, config and verdicts") {
   auto files = files_of(rich());
-  const bool drawn = find_gnuplot().has_value();
-  CHECK(files.size() == (drawn ? 15U : 6U));
+  CHECK(files.size() == 15);
   const std::string& page = files["report.html"];
   CHECK(malformed(page) == "");
   CHECK(contains(page, "33 of 33 trials done, 3 failed"));
@@ -50,18 +48,14 @@ TEST_CASE("a report has a page, figures, data, config and verdicts") {
   CHECK(verdicts["verdicts"][2]["claim"]["factor"] == 3);
 }
 
-TEST_CASE("without gnuplot the page has the tables and says so") {
-  const Environment path("PATH", "");
+TEST_CASE("a figure of an earlier report goes, other files stay") {
   const TemporaryFolder folder;
   make_folder(folder.path());
-  write_file(folder / "figure-d-64.svg", "of an earlier report");
+  for (const char* name : {"figure-of-old.svg", "figure-d-64.svg", "mine.svg"}) write_file(folder / name, "earlier");
   write_report(rich(), folder.path());
-  const std::string page = read_bytes(folder / "report.html");
-  CHECK(malformed(page) == "");
-  CHECK(contains(page, "gnuplot is not installed"));
-  CHECK(contains(page, "<table class=\"sort\">"));
-  CHECK_FALSE(contains(page, "figure-d-64.svg"));
-  CHECK_FALSE(std::filesystem::exists(folder / "figure-d-64.svg"));
+  CHECK_FALSE(std::filesystem::exists(folder / "figure-of-old.svg"));
+  CHECK(read_bytes(folder / "figure-d-64.svg").starts_with("<svg "));
+  CHECK(read_bytes(folder / "mine.svg") == "earlier");
 }
 
 TEST_CASE("nothing depends on the order in which trials ended") {
@@ -102,7 +96,6 @@ TEST_CASE("what a study file says is text, never markup or a command") {
   CHECK(contains(files["report.html"], "&lt;script&gt;alert(&#39;x&#39;)"));
   CHECK_NOTHROW(nlohmann::json::parse(files["verdicts.json"]));
   CHECK_FALSE(std::filesystem::exists("pwned"));
-  if (find_gnuplot()) CHECK_FALSE(contains(files["report.html"], "Figures are missing"));
 }
 
 TEST_CASE("a report of diverged metrics, of zeros and of numbers that are hardly any") {
@@ -158,7 +151,7 @@ TEST_CASE("a study in its first minutes has a report, too") {
   for (TrialRecord& t : failures.trials) t = testing::failed(t);
   const auto files = files_of(failures);
   CHECK(malformed(files.at("report.html")) == "");
-  if (find_gnuplot()) CHECK(contains(files.at("figure.svg"), ">failed seeds<"));
+  CHECK(contains(files.at("figure.svg"), ">failed seeds<"));
 
   const StudyResults one = testing::study({1}, {{0}});
   CHECK(malformed(files_of(one)["report.html"]) == "");
@@ -246,8 +239,8 @@ TEST_CASE("the findings of many studies as Markdown") {
       contains(page, "In a pilot (profile quick), the paper’s claims: 1 holds, 1 undecided. Our own claims: 1 fails."));
   CHECK(contains(page, "- 3 trials failed at D 64, heads = 4, and no mean includes them."));
   CHECK(contains(page, "| D 256 | 1.03 ± 0.09 | 0.103 ± 0.009 | 0.0101 ± 0.0004 | 0.0300 ± 0.0012 | 0.200 ± 0.006 |"));
-  CHECK(contains(page, "](another.svg)") == find_gnuplot().has_value());
-  CHECK(std::filesystem::exists(folder / "found" / "another.svg") == find_gnuplot().has_value());
+  CHECK(contains(page, "](another.svg)"));
+  CHECK(std::filesystem::exists(folder / "found" / "another.svg"));
   CHECK(contains(read_bytes(folder / "found" / "not-run.md"), "0 of 33 trials are done"));
   for (const std::string& text : {index, page}) CHECK_FALSE(contains(text, "\n\n\n"));
   StudyResults medium = rich();
