@@ -41,15 +41,13 @@ constexpr std::array<Shades, static_cast<size_t>(Colour::end)> kShades = {{
 
 const Shades& shades_of(Colour colour) { return kShades.at(static_cast<size_t>(colour)); }
 
-Colour colour_at(Colour first, size_t i) { return static_cast<Colour>(static_cast<size_t>(first) + i); }
-
 }  // namespace
 
-Colour category(size_t i) { return colour_at(Colour::first_category, i % kCategories); }
+Colour category(size_t i) { return static_cast<Colour>(static_cast<size_t>(Colour::first_category) + i % kCategories); }
 
 Colour ramp(double share) {
   const double at = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) * static_cast<double>(kRamp - 1) : 0;
-  return colour_at(Colour::first_ramp, static_cast<size_t>(std::lround(at)));
+  return static_cast<Colour>(static_cast<long>(Colour::first_ramp) + std::lround(at));
 }
 
 const char* shade_of(Colour colour, bool is_dark) { return is_dark ? shades_of(colour).dark : shades_of(colour).light; }

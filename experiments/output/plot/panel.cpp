@@ -175,10 +175,10 @@ class Panel {
     std::string line, boxes;
     std::optional<Place> last;  // a share of the frame
     for (const Mark& mark : layer.marks) {
-      const std::optional<Place> at = share(mark, layer);
+      const std::optional<Place> at = share(mark.x * layer.times_x, mark.y);
       if (!at) continue;
       if (layer.kind == Layer::Kind::cells || layer.kind == Layer::Kind::boxes) boxes += box(mark, layer.kind, colour);
-      if (const auto seen = within_frame(*at, *at)) places.push_back(place(seen->first));
+      if (within_frame(*at, *at)) places.push_back(place(*at));
       if (last)
         if (const auto part = within_frame(*last, *at)) {
           const std::string begin = text_of(place(part->first)), end = text_of(place(part->second));
@@ -193,12 +193,10 @@ class Panel {
   std::string spots(const Layer& layer, const std::string& name) const {
     std::string out;
     for (const Mark& mark : layer.marks) {
-      const auto at = share(mark, layer);
-      const auto seen = at ? within_frame(*at, *at) : std::nullopt;
-      if (mark.hover.empty() || !seen) continue;
-      const Place spot = place(seen->first);
+      const auto at = shown({mark.x * layer.times_x, mark.y});
+      if (mark.hover.empty() || !at) continue;
       out += fmt::format("<circle class=\"mark\" cx=\"{}\" cy=\"{}\" r=\"{}\"><title>{}</title></circle>\n",
-                         coordinate(spot.x), coordinate(spot.y), layer.kind == Layer::Kind::cells ? 14 : 8,
+                         coordinate(at->x), coordinate(at->y), layer.kind == Layer::Kind::cells ? 14 : 8,
                          escape(mark.hover));
     }
     return group(name + " spots", out, " fill=\"none\" pointer-events=\"all\"");
@@ -222,14 +220,10 @@ class Panel {
     const Place at{share_of(x_, x), share_of(y_, y == 0 && y_.scale != Scale::linear ? y_.low : y)};
     return std::isfinite(at.x) && std::isfinite(at.y) ? std::optional(at) : std::nullopt;
   }
-  std::optional<Place> share(const Mark& mark, const Layer& layer) const {
-    return share(mark.x * layer.times_x, mark.y);
-  }
   /// Where a value is drawn; none outside of the frame.
   std::optional<Place> shown(const Place& value) const {
     const auto at = share(value.x, value.y);
-    const auto seen = at ? within_frame(*at, *at) : std::nullopt;
-    return seen ? std::optional(place(seen->first)) : std::nullopt;
+    return at && within_frame(*at, *at) ? std::optional(place(*at)) : std::nullopt;
   }
 
   std::string tick(const Place& at, const std::string& text) const {
@@ -249,17 +243,15 @@ class Panel {
 
   /// Bands of more than two layers would hide one another, and tall ones the lines.
   bool has_bands() const {
-    int bands = 0;
-    for (const Layer& layer : plot_.layers) {
-      const auto is_tall = [&](const Mark& m) {
-        const auto share = [&](double value) { return share_of(y_, std::clamp(value, y_.low, y_.high)); };
-        return m.has_interval() && share(m.high) - share(m.low) > 0.25;
-      };
-      bands +=
-          std::any_of(layer.marks.begin(), layer.marks.end(), [](const Mark& m) { return m.has_interval(); }) ? 1 : 0;
-      if (std::any_of(layer.marks.begin(), layer.marks.end(), is_tall)) return false;
-    }
-    return bands <= 2;
+    const auto height = [&](double value) { return share_of(y_, std::clamp(value, y_.low, y_.high)); };
+    std::set<const Layer*> with;
+    for (const Layer& layer : plot_.layers)
+      for (const Mark& mark : layer.marks) {
+        if (!mark.has_interval()) continue;
+        if (height(mark.high) - height(mark.low) > 0.25) return false;
+        with.insert(&layer);
+      }
+    return with.size() <= 2;
   }
 
   const Plot& plot_;

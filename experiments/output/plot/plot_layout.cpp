@@ -29,6 +29,16 @@ double tick_ems(const Axis& axis) {
   return widest;
 }
 
+/// Puts lines of text under one another, the first at `y`; gives where the next would stand.
+double add_lines(std::vector<Label>& labels, const std::vector<std::string>& lines, double x, double y,
+                 const char* anchor, double em, Colour colour = Colour::ink, const std::string& classes = "") {
+  for (const std::string& line : lines) {
+    labels.push_back({x, y, line, anchor, colour, classes});
+    y += kLine * em;
+  }
+  return y;
+}
+
 /// A line's name beside the frame.
 struct Name {
   size_t layer = 0;
@@ -87,18 +97,13 @@ void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layou
     const std::string part = "layer-" + std::to_string(name.layer);
     const double x = out.right + 22;
     out.leaders.push_back({name.from_x + 7, name.from_y, x - 4, name.y, layer.colour, part + " leader"});
-    double at = name.y - name.half + out.font * 1.05;
-    for (const std::string& line : name.lines) {
-      out.labels.push_back({x, at, line, "start", layer.colour, part});
-      at += kLine * out.font;
-    }
+    add_lines(out.labels, name.lines, x, name.y - name.half + out.font * 1.05, "start", out.font, layer.colour, part);
   }
 }
 
 /// Above the frame, a line each.
 void place_guides(const Plot& plot, Layout& out) {
-  if (plot.guides.empty()) return;
-  double at = out.top - 4 - kLine * out.font * static_cast<double>(plot.guides.size() - 1);
+  double at = out.top - 4 + kLine * out.font * (1 - static_cast<double>(plot.guides.size()));
   for (const PlotGuide& guide : plot.guides) {
     const double share = share_of(plot.x, guide.x);
     if (!(share >= 0 && share <= 1)) continue;
@@ -158,7 +163,7 @@ Axis legible_x(const Axis& x, const Layout& layout) {
   Axis out = x;
   const auto place = [&](size_t i) {
     const double at = layout.left + share_of(x, x.ticks[i]) * (layout.right - layout.left);
-    const double half = layout.font * (width_of(tick_text(x, i)) + 0.5) / 2;
+    const double half = layout.font * (width_of(tick_text(x, i)) + 0.35) / 2;
     for (const Span& s : taken)
       if (at - half < s.to && s.from < at + half) return false;
     out.labels[i] = tick_text(x, i);
@@ -234,16 +239,8 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   if (!names.empty()) tall = std::max(tall, total);
   out.bottom = out.top + tall;
   out.height = out.bottom + foot;
-  double at = em;
-  for (const std::string& line : above) {
-    out.labels.push_back({6, at, line, "start"});
-    at += kLine * em;
-  }
-  at = out.bottom + em * 3;
-  for (const std::string& line : under) {
-    out.labels.push_back({centre, at, line, "middle"});
-    at += kLine * em;
-  }
+  add_lines(out.labels, above, 6, em, "start", em);
+  add_lines(out.labels, under, centre, out.bottom + em * 3, "middle", em);
   place_guides(plot, out);
   if (wide) place_notes(plot, y, out);
   place_names(plot, y, std::move(names), out);
@@ -265,12 +262,8 @@ Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines)
   out.bottom = out.top + (width > 300 ? 150 : 120);
   out.height = out.bottom + 2.4 * em_small;
   const auto name = small_name(plot, y, width);
-  double at = out.top - 8 - kLine * em_small * static_cast<double>(name.size() - 1);
-  for (const std::string& line : name) {
-    const Colour colour = plot.title.empty() ? plot.layers.front().colour : Colour::ink;
-    out.labels.push_back({out.left, at, line, "start", colour});
-    at += kLine * em_small;
-  }
+  add_lines(out.labels, name, out.left, out.top - 8 - kLine * em_small * static_cast<double>(name.size() - 1), "start",
+            em_small, plot.title.empty() ? plot.layers.front().colour : Colour::ink);
   place_notes(plot, y, out, true);
   return out;
 }
@@ -278,13 +271,8 @@ Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines)
 Surroundings surroundings_of(const Plot& plot, Format format) {
   const double em = font_of(format), width = figure_width(format);
   Surroundings out;
-  double at = em;
-  for (const std::string& line : label_lines(plot.y_label, (width - 16) / em, 3)) {
-    out.above.push_back({6, at, line, "start"});
-    at += kLine * em;
-  }
-  double x = 6;
-  at += 0.3 * em;
+  double x = 6,
+         at = add_lines(out.above, label_lines(plot.y_label, (width - 16) / em, 3), x, em, "start", em) + 0.3 * em;
   std::set<std::string> said;
   for (const bool lines : {false, true})
     for (const Plot& small : plot.small)
@@ -301,12 +289,8 @@ Surroundings surroundings_of(const Plot& plot, Format format) {
         x += wide + em;
       }
   out.head = at + 0.8 * em;
-  double under = em;
-  for (const std::string& line : label_lines(plot.x_label, (width - 16) / em, 3)) {
-    out.below.push_back({width / 2, under, line, "middle"});
-    under += kLine * em;
-  }
-  out.foot = under - 0.7 * em;
+  const auto under = label_lines(plot.x_label, (width - 16) / em, 3);
+  out.foot = add_lines(out.below, under, width / 2, em, "middle", em) - 0.7 * em;
   return out;
 }
 

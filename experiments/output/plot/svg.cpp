@@ -13,11 +13,11 @@ namespace headroom::experiments {
 namespace svg {
 namespace {
 
-/// A panel's drawing at its place.
-std::string placed(const std::string& drawing, double right, double down) {
+/// A panel's drawing at its place, in type of that size; the first one has the figure's.
+std::string placed(const std::string& drawing, double right, double down, int font) {
   if (right == 0 && down == 0) return drawing;
-  return fmt::format("<g class=\"panel\" transform=\"translate({},{})\">\n{}</g>\n", coordinate(right),
-                     coordinate(down), drawing);
+  return fmt::format("<g class=\"panel\" transform=\"translate({},{})\" font-size=\"{}\">\n{}</g>\n", coordinate(right),
+                     coordinate(down), font, drawing);
 }
 
 class Drawing {
@@ -50,13 +50,12 @@ class Drawing {
     for (const Plot& below : plot_.below) parts.push_back(&below);
     Room room;
     for (const Plot* part : parts) {
-      if (parts.size() == 1) break;
       const Layout alone = layout_of(*part, y_of(*part), drawn_.format, {}, is_alone);
       room = {std::max(room.left, alone.left), std::max(room.right, alone.width - alone.right)};
     }
     for (const Plot* part : parts) {
       const Layout layout = layout_of(*part, y_of(*part), drawn_.format, room, is_alone);
-      body_ += placed(panel_svg(*part, y_of(*part), layout, 0, ink_), 0, height_);
+      body_ += placed(panel_svg(*part, y_of(*part), layout, 0, ink_), 0, height_, layout.font);
       height_ += layout.height;
     }
     add_small(plot_.layers.size());
@@ -67,7 +66,7 @@ class Drawing {
     body_ += labels_svg(around.above, ink_);
     height_ = around.head;
     add_small(0);
-    if (!around.below.empty()) body_ += placed(labels_svg(around.below, ink_), 0, height_);
+    body_ += placed(labels_svg(around.below, ink_), 0, height_, font_of(drawn_.format));
     height_ += around.foot;
   }
 
@@ -83,16 +82,14 @@ class Drawing {
       size_t lines = 0;
       for (size_t i = begin; i < end; ++i)
         lines = std::max(lines, small_name(plot_.small[i], y_of(plot_.small[i]), across).size());
-      double tall = 0;
       for (size_t i = begin; i < end; ++i) {
         const Plot& small = plot_.small[i];
         const Layout layout = small_layout(small, y_of(small), across, lines);
         body_ += placed(panel_svg(small, y_of(small), layout, first, ink_), across * static_cast<double>(i - begin),
-                        height_);
-        tall = std::max(tall, layout.height);
+                        height_, layout.font);
+        if (i + 1 == end) height_ += layout.height;  // that of all in the row
         first += small.layers.size();
       }
-      height_ += tall;
     }
   }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
-#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "experiments/output/text.h"
 #include "experiments/output/wrap.h"
@@ -19,51 +21,39 @@ constexpr std::array<uint8_t, 95> kWidths = {
     60, 79, 70, 64, 61, 73, 69, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 64, 55, 64, 62, 35, 64,
     64, 28, 28, 58, 28, 98, 64, 61, 64,  64, 41, 52, 39, 64, 59, 82, 59, 59, 53, 64, 34, 64, 84};
 
-struct Range {
-  uint32_t end;
-  double ems;
-};
 /// Beyond ASCII by block: letters, their accents, punctuation, superscripts, signs, and all that may be full width.
-constexpr Range kRanges[] = {{0x300, 0.75}, {0x370, 0},     {0x1100, 0.8}, {0x2000, 1},
-                             {0x2070, 1},   {0x20A0, 0.55}, {0x2C00, 0.9}};
+constexpr std::pair<uint32_t, double> kRanges[] = {{0x300, 0.75}, {0x370, 0},     {0x1100, 0.8}, {0x2000, 1},
+                                                   {0x2070, 1},   {0x20A0, 0.55}, {0x2C00, 0.9}};
 
 double ems_of(char32_t c) {
   if (c >= 0x20 && c < 0x20 + kWidths.size()) return 0.01 * kWidths[c - 0x20];
-  const auto* const range =
-      std::find_if(std::begin(kRanges), std::end(kRanges), [c](const Range& r) { return c < r.end; });
-  return range == std::end(kRanges) ? 1.1 : range->ems;
+  for (const auto& [end, ems] : kRanges)
+    if (c < end) return ems;
+  return 1.1;
 }
 
-/// How many bytes of `text` are at most `ems` wide; at least one character.
-size_t fitting(const std::string& text, double ems) {
+/// How many bytes of `text` are at most `ems` wide, at least one character, and their width.
+std::pair<size_t, double> fitting(std::string_view text, double ems) {
   double width = 0;
   for (size_t at = 0; at < text.size();) {
-    const auto [c, length] = models::first_code_point(std::string_view(text).substr(at));
+    const auto [c, length] = models::first_code_point(text.substr(at));
+    if (width + ems_of(c) > ems && at > 0) return {at, width};
     width += ems_of(c);
-    if (width > ems && at > 0) return at;
     at += std::max<size_t>(length, 1);
   }
-  return text.size();
+  return {text.size(), width};
 }
 
 }  // namespace
 
-double width_of(const std::string& text) {
-  double width = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const auto [c, length] = models::first_code_point(rest);
-    width += ems_of(c);
-    rest.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return width;
-}
+double width_of(const std::string& text) { return fitting(text, INFINITY).second; }
 
 std::vector<std::string> label_lines(const std::string& text, double ems, size_t most) {
   std::vector<std::string> lines = wrapped(
-      one_line(text), [ems](const std::string& rest) { return fitting(rest, ems); }, true);
+      one_line(text), [ems](const std::string& rest) { return fitting(rest, ems).first; }, true);
   if (lines.size() <= most) return lines;
   lines.resize(most);
-  lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1)) + "…";
+  lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1).first) + "…";
   return lines;
 }
 
