@@ -11,7 +11,7 @@ struct SvgConverter {
   std::filesystem::path program;
 };
 
-/// The first on PATH of rsvg-convert, inkscape, cairosvg and Chromium's names.
+/// The first on PATH of rsvg-convert, inkscape and cairosvg.
 std::optional<SvgConverter> find_svg_converter();
 
 /// Converts a figure, as svg_of() draws it for a file, to `target`, a PDF, or a PNG of twice the size, by its

@@ -15,7 +15,6 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
-#include "experiments/output/plot/converter.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -73,10 +72,6 @@ void examine() {
               ? "train.device = \"cuda\" or --device cuda trains there; docs/cuda.md says what runs"
               : "everything runs on the CPU");
   for (const auto& [what, found] : engine::cuda_facts()) finding(what.c_str(), found);
-  const auto converter = find_svg_converter();
-  finding("SVG converter", converter ? converter->program.string() : "absent",
-          converter ? "report --paper writes PDF and PNG by it"
-                    : "for report --paper to write PDF and PNG, install librsvg2-bin");
 }
 
 struct DoctorArguments {

@@ -89,14 +89,7 @@ void list_claims(const std::string& out) {
 void compare_with_paper(const std::string& out) {
   const auto all = read_verdicts(out);
   print_text("{}report  {}\n", paper_text(all, output_columns()), write_paper_page(all, out).string());
-  std::fflush(stdout);
-  const PaperFigures figures = write_paper_figures(out);
-  if (figures.count == 0) return;
-  if (figures.converter.empty())
-    print_text("figures {}/STUDY/PROFILE/figure….svg; as PDF, with rsvg-convert (Debian: librsvg2-bin): rsvg-convert -f "
-               "pdf -o FIGURE.pdf FIGURE.svg\n", out);
-  else
-    print_text("figures {}/paper: {} as PDF and PNG, by {}\n", out, figures.count, figures.converter);
+  print_text("{}", write_paper_figures(out));
 }
 
 void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
@@ -201,7 +194,8 @@ void add_report_commands(Command app) {
   command.option("STUDY", a->files, "ids or files of studies");
   add_study_options(command, *a);
   add_verbose_flag(command, a->is_verbose);
-  command.flag("--paper", a->paper, "every number of the paper beside ours, as text and as a page; the studies' figures as PDF and PNG");
+  command.flag("--paper", a->paper,
+               "every number of the paper beside ours, as text and as a page; the studies' figures as PDF and PNG");
   command.flag("--open", a->open, "show the report in a browser; the index of all, for several studies");
   command
       .option(

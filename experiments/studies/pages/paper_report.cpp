@@ -137,23 +137,25 @@ std::string paper_page(const std::vector<StoredVerdicts>& all) {
   return as_html(page);
 }
 
-PaperFigures write_paper_figures(const std::filesystem::path& out) {
-  PaperFigures made;
+std::string write_paper_figures(const std::filesystem::path& out) {
+  size_t count = 0;
   std::vector<std::string> unread;
   const auto converter = find_svg_converter();
   for (const StudySummary& study : read_summaries(out, unread))
     for (const std::string& name : study.figures) {
       const std::filesystem::path file = out / study.id / study.profile / std::filesystem::path(name).filename();
       if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
-      ++made.count;
+      ++count;
       if (!converter) continue;
       make_folder(out / "paper");
       const std::string svg = models::read_file(file, {"figure", uint64_t{1} << 26});
       const std::string stem = fmt::format("{}-{}{}", study.id, study.profile, file.stem().string().substr(6));
       for (const char* ending : {".pdf", ".png"}) convert_svg(*converter, svg, out / "paper" / (stem + ending));
     }
-  if (converter) made.converter = converter->name;
-  return made;
+  if (count == 0) return "";
+  if (converter)
+    return fmt::format("figures {}: {} as PDF and PNG, by {}\n", (out / "paper").string(), count, converter->name);
+  return "figures are not made as PDF and PNG: install rsvg-convert (Debian: librsvg2-bin), inkscape or cairosvg\n";
 }
 
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out) {

@@ -27,15 +27,9 @@ std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns = 
 /// The same as one self-contained HTML page, followed by every claim of every study with its verdict.
 std::string paper_page(const std::vector<StoredVerdicts>& all);
 
-/// What was made of the figures that reports begin with.
-struct PaperFigures {
-  size_t count = 0;
-  std::string converter;  ///< that made them; "" where none is installed
-};
-
 /// Writes the figures that the reports under `out` begin with as OUT/paper/STUDY-PROFILE….pdf and .png, by the first
-/// converter of SVG that is installed. Throws Error as convert_svg() does.
-PaperFigures write_paper_figures(const std::filesystem::path& out);
+/// converter of SVG that is installed. Returns a line on it, "" without figures. Throws Error as convert_svg() does.
+std::string write_paper_figures(const std::filesystem::path& out);
 
 /// Writes the page to OUT/paper.html and returns its path. Throws Error when it cannot be written.
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out);

@@ -11,6 +11,7 @@
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/index_page.h"
+#include "experiments/studies/pages/paper_report.h"
 #include "experiments/studies/pages/report.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/rich.h"
@@ -143,9 +144,25 @@ TEST_CASE("a converter gets the light colours alone, and one that fails is an er
   CHECK(contains(error("inkscape"), "a figure.pdf: inkscape failed with status 3: no such font"));
   behave("exit 0");
   CHECK(contains(error("cairosvg"), "status 0"));
-  behave("exit 1");
-  CHECK(contains(error("chromium"), "chromium failed with status 1"));
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);  // nothing is left behind
+}
+
+TEST_CASE("the figures that reports begin with become PDF and PNG where a converter is installed") {
+  const TemporaryFolder folder;
+  const auto bin = folder / "bin", made = folder / "paper";
+  make_folder(bin);
+  const Environment path("PATH", bin.c_str());
+  CHECK(write_paper_figures(folder.path()).empty());  // no report yet
+  write_report(rich(), folder / rich().id / rich().profile);
+  CHECK(contains(write_paper_figures(folder.path()),
+                 "install rsvg-convert (Debian: librsvg2-bin), inkscape or cairosvg"));
+  CHECK_FALSE(std::filesystem::exists(made));
+  write_file(bin / "rsvg-convert", "#!/bin/sh\necho \"$2\" >\"$6\"\n");
+  std::filesystem::permissions(bin / "rsvg-convert", std::filesystem::perms::owner_all);
+  CHECK(contains(write_paper_figures(folder.path()), "paper: 1 as PDF and PNG, by rsvg-convert\n"));
+  for (const char* kind : {"pdf", "png"})
+    CHECK(read_bytes(made / fmt::format("{}-{}-d-256.{}", rich().id, rich().profile, kind)) ==
+          fmt::format("{}\n", kind));
 }
 
 TEST_CASE("a program that hangs is an error, and one that cannot be started") {
