@@ -187,11 +187,12 @@ HttpAnswer LiveView::run_api(const HttpRequest& request, const std::vector<std::
     return change_run(snapshot->run, readers_->out(), what, request.body);
   }
   if (what == "figure") return json_answer(emerging_->of(*snapshot));
-  if (what == "curves")
-    return json_answer(
-        curves_->of(*snapshot, {.trials = parts_of(value_of(request, "trials"), ','),
-                                .track = value_of(request, "track").empty() ? "train loss" : value_of(request, "track"),
-                                .scale = value_of(request, "scale") == "linear" ? Scale::linear : Scale::log10}));
+  if (what == "curves") {
+    const std::string track = value_of(request, "track");
+    return json_answer(curves_->of(*snapshot, parts_of(value_of(request, "trials"), ','),
+                                   track.empty() ? "train loss" : track,
+                                   value_of(request, "scale") == "linear" ? Scale::linear : Scale::log10));
+  }
   if (parts.size() != 4) return not_found("there is no such request");
   Json json = run_json(*snapshot);
   json["metric"] = snapshot->metric;
