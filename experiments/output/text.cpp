@@ -26,7 +26,9 @@ bool is_ascii_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <=
 }  // namespace
 
 std::string clean(std::string_view text) {
+  const auto is_plain = [](char c) { return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t'; };
   std::string out;
+  if (std::all_of(text.begin(), text.end(), is_plain)) return out.append(text);  // most texts, and the pages
   while (!text.empty()) {
     const auto [c, length] = models::first_code_point(text);
     const bool is_unfit = (is_control(c) && c != '\n' && c != '\t') || (c & 0xFFFE) == 0xFFFE;

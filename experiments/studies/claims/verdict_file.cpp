@@ -85,24 +85,25 @@ StoredVerdicts read_stored(const Json& node) {
   return study;
 }
 
-/// The trained model that each series ran on; no entry for series that train their own.
+/// The trained model that each series ran on; "" for series that train their own.
 std::map<std::string, std::string> models_of(const StudyResults& results) {
   std::map<std::string, std::string> models;
   for (const TrialRecord& trial : results.trials) {
     if (models.contains(trial.series)) continue;
     const Json config = Json::parse(trial.config, nullptr, false);
     if (!config.is_object() || !config.contains("task") || !config["task"].is_object()) continue;
+    std::string& name = models[trial.series];  // also where there is none: a series has one task
     const auto model = config["task"].find("model");
     if (model == config["task"].end() || !model->is_string()) continue;
     const fs::path path(model->get<std::string>());
-    models[trial.series] = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
+    name = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
   }
   return models;
 }
 
 /// The numbers of [[report.beside]]: means over the seeds at each x that the paper's column has.
-std::vector<StoredBeside> numbers_beside(const StudyResults& results) {
-  const std::map<std::string, std::string> models = models_of(results);
+std::vector<StoredBeside> numbers_beside(const StudyResults& results,
+                                         const std::map<std::string, std::string>& models) {
   std::vector<StoredBeside> numbers;
   for (const BesidePaper& b : results.report.beside) {
     const std::string series = b.series.empty() ? series_names(results).front() : b.series;
@@ -125,7 +126,7 @@ std::vector<StoredBeside> numbers_beside(const StudyResults& results) {
 Json study_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
   Json list = Json::array(), besides = Json::array();
   std::map<std::string, std::string> models = models_of(results);
-  for (const StoredBeside& b : numbers_beside(results))
+  for (const StoredBeside& b : numbers_beside(results, models))
     besides.push_back({{"path", b.path}, {"value", b.value}, {"model", b.model}});
   for (const Verdict& v : verdicts) {
     Json numbers = Json::object(), beside = Json::array();
