@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How a training step grows: time and peak memory against sequence length, head width, model width and threads.
 
-    python growth.py --ours PROGRAM --torch-script peer_torch.py [--python PYTHON] [--seconds S] --svg FILE --json FILE
+    python growth.py --ours PROGRAM --torch-script peer_torch.py [--python PYTHON] [--seconds S] --json FILE
 
 Each point is one process of ours, then one of PyTorch's (eager, f32), on the same made-up workload: two causal layers
 of width 256 with 4 heads of 64, 8,192 tokens a step in sequences of 256, except for what the panel varies. A peak is
-that of the whole process, libraries included.
+that of the whole process, libraries included. growth-figure (growth_figure.cpp) draws FILE.
 """
 
 import argparse
@@ -53,30 +53,12 @@ def measured(args, folder, panel, changes):
     return row
 
 
-def plot(rows, file):
-    script = ["set terminal svg size 900,520 font 'sans,12' background rgb 'white'", f"set output '{file}'",
-              "set multiplot layout 2,3", "set logscale xy 2", "set logscale y 10", "set key bottom right", "set grid"]
-    wanted = [("length", "ms", "tokens of a sequence"), ("head_dim", "ms", "width of a head"), ("width", "ms", "width of the model"),
-              ("threads", "ms", "threads"), ("length", "mib", "tokens of a sequence")]
-    for panel, unit, label in wanted:
-        points = [row for row in rows if row["panel"] == panel]
-        for side in ("ours", "peer"):
-            values = "\n".join(f"{row['x']} {row[side + '_' + unit]}" for row in points)
-            script.append(f"${side} << END\n{values}\nEND")
-        tics = ", ".join(str(row["x"]) for row in points[::2 if panel == "length" else 1])
-        script += [f"set xtics ({tics})", f"set xlabel '{label}'", f"set ylabel '{'milliseconds a step' if unit == 'ms' else 'peak memory, MiB'}'",
-                   "plot $ours with linespoints lw 2 lc rgb '#0072b2' pt 7 ps 0.5 title 'headroom', "
-                   "$peer with linespoints lw 2 lc rgb '#d55e00' pt 5 ps 0.5 title 'PyTorch'"]
-    subprocess.run(["gnuplot"], input="\n".join(script) + "\nunset multiplot\n", text=True, check=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ours", required=True)
     parser.add_argument("--torch-script", required=True)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--seconds", default="2")
-    parser.add_argument("--svg", required=True)
     parser.add_argument("--json", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -84,7 +66,6 @@ def main():
         pathlib.Path(folder, "peer.py").write_text(pathlib.Path(args.torch_script).read_text())
         rows = [measured(args, folder, panel, changes) for panel, points in PANELS.items() for changes in points]
     pathlib.Path(args.json).write_text(json.dumps(rows, indent=1))
-    plot(rows, args.svg)
 
 
 if __name__ == "__main__":
