@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/error.h"
 #include "experiments/output/number.h"
 #include "experiments/program/serve/emerging.h"
 #include "experiments/studies/run/store.h"
@@ -40,6 +41,7 @@ Layer layer_of(std::vector<std::pair<int64_t, double>> points, const std::string
 
 nlohmann::ordered_json RunCurves::of(const RunSnapshot& snapshot, const std::vector<std::string>& ids,
                                      const std::string& track, Scale scale) {
+  require(snapshot.is_read, "{}", snapshot.problem);
   std::vector<const TrialState*> trials;
   for (const TrialState& trial : snapshot.state.trials)
     if (trials.size() < most_trials && std::count(ids.begin(), ids.end(), trial.entry.id) > 0) trials.push_back(&trial);

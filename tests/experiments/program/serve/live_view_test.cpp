@@ -114,9 +114,9 @@ TEST_CASE("the live view answers its routes, and nothing else") {
   const Json curves = json_of(get(port, of_curves + "id1-1-40,nothing"));
   CHECK(curves["tracks"].front() == "train loss");
   REQUIRE(curves["lines"].size() == 1);
-  CHECK(curves["lines"][0]["name"] == "heads=1 seed=1: 1");
-  CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 10: 2</title>"));
-  CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 20: 1</title>"));
+  CHECK(curves["lines"][0]["name"] == "heads=1 seed=1: 1.000");
+  CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 10: 2.000</title>"));
+  CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 20: 1.000</title>"));
   CHECK(headroom::experiments::testing::malformed(curves["narrow"].get<std::string>()) == "");
   CHECK(get(port, of_curves + "id1-1-40&scale=linear").body != get(port, of_curves + "id1-1-40").body);
   for (const char* none : {"nothing", "id1-1-40&track=%3Cscript%3E", ""})
