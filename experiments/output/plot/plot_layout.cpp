@@ -108,9 +108,8 @@ void place_guides(const Plot& plot, Layout& out) {
     const double share = share_of(plot.x, guide.x);
     if (!(share >= 0 && share <= 1)) continue;
     const double x = out.left + share * (out.right - out.left);
-    const double width = width_of(guide.label) * out.font;
-    const bool before = x - 4 + width > out.width;
-    out.labels.push_back({before ? x + 4 : x - 4, at, guide.label, before ? "end" : "start"});
+    const double last = out.width - width_of(guide.label) * out.font - 2;
+    out.labels.push_back({std::max(2.0, std::min(x - 4, last)), at, guide.label, "start"});
     at += kLine * out.font;
   }
 }

@@ -29,7 +29,10 @@ Values medians(const ProbeResults& r, std::vector<QueryMeasures> HeadProbe::*que
 /// Style 1 is dashed, for what a head is compared with.
 Layer line(const std::string& name, Colour colour, const Values& x, const Values& y, int style = 0) {
   Layer layer{.legend = name, .colour = colour, .style = style, .points = style == 0 && x.size() <= 24, .marks = {}};
-  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) layer.marks.push_back({x[i], y[i]});
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    Mark& mark = layer.marks.emplace_back(Mark{x[i], y[i]});
+    if (layer.points) mark.hover = fmt::format("{}, {}: {}", name, x[i], rounded(y[i]));
+  }
   return layer;
 }
 

@@ -16,6 +16,7 @@
     chosen = i;
     say(i);
     by_id("head").replaceChildren(by_id(`cell-${i}`).content.cloneNode(true));
+    for (const table of by_id("head").querySelectorAll(".sort")) table.classList.remove("sort");  // in their order
   }
   function show_measure() {
     measure = data.heat[select.selectedIndex];
