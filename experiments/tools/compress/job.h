@@ -77,7 +77,7 @@ struct CompressJob {
   tasks::CompressionPlan plan{};
   std::optional<tasks::RemovedPart> removed{};  ///< with --remove, in place of the plan
   bool has_budget = false;
-  std::optional<CacheLimit> limit{};               ///< with --budget
+  std::optional<CacheLimit> limit{};  ///< with --budget
   models::ExportFormat format{};
   std::optional<TextRange> calibration{}, evaluation{}, refinement{};
   tasks::TextCut cut{};  ///< how these became tokens

@@ -10,7 +10,8 @@ namespace headroom::experiments {
 
 /// Writes a self-contained page: the advice (`answer`), the trade-off curve of equal heads under both bounds, the
 /// allocations, the bound's terms; cost against head width; what each number is based on. At least one of the plans
-/// is given, and an answer with an allocation; without one, the advice is that on the model's sizes. Throws Error naming the path when it cannot be written.
+/// is given, and an answer with an allocation; without one, the advice is that on the model's sizes. Throws Error
+/// naming the path when it cannot be written.
 void write_plan_page(const std::filesystem::path& path, const std::optional<PlanAnswer>& answer,
                      const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs);
 

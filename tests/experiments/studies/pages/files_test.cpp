@@ -160,9 +160,11 @@ TEST_CASE("the figures that reports begin with become PDF and PNG where a conver
   write_file(bin / "rsvg-convert", "#!/bin/sh\necho \"$2\" >\"$6\"\n");
   std::filesystem::permissions(bin / "rsvg-convert", std::filesystem::perms::owner_all);
   CHECK(contains(write_paper_figures(folder.path()), "paper: 1 as PDF and PNG, by rsvg-convert\n"));
-  for (const char* kind : {"pdf", "png"})
-    CHECK(read_bytes(made / fmt::format("{}-{}-d-256.{}", rich().id, rich().profile, kind)) ==
-          fmt::format("{}\n", kind));
+  CHECK(files_in(made) == 2);
+  for (const auto& entry : std::filesystem::directory_iterator(made)) {
+    CHECK(entry.path().filename().string().starts_with(rich().id + "-" + rich().profile));
+    CHECK("." + read_bytes(entry.path()) == entry.path().extension().string() + "\n");
+  }
 }
 
 TEST_CASE("a program that hangs is an error, and one that cannot be started") {

@@ -21,7 +21,11 @@ using testing::rich;
 using testing::times;
 using Json = nlohmann::ordered_json;
 
-std::string page_of(const StudyResults& r) { return page(r, {judge(r), {}, "none"}); }
+std::string page_of(const StudyResults& r) {
+  PageParts parts{judge(r), {}};
+  for (const Figure& figure : study_figures(r)) parts.figures.push_back({figure, ""});
+  return page(r, parts);
+}
 
 /// Fails unless `parts` occur in the text in this order.
 void check_order(const std::string& text, const std::vector<std::string>& parts) {
@@ -59,8 +63,8 @@ TEST_CASE("a study of one series shows its figure first, once") {
     StudyResults r = testing::u_curve();
     if (!name.empty()) r.series = {name};
     for (TrialRecord& t : r.trials) t.series = name;
-    PageParts parts{judge(r), {}, ""};
-    for (const Figure& figure : study_figures(r)) parts.figures.push_back({figure, {"<svg/>", "", "", "", ""}, ""});
+    PageParts parts{judge(r), {}};
+    for (const Figure& figure : study_figures(r)) parts.figures.push_back({figure, ""});
     const std::string html = page(r, parts);
     check_order(html, {"id=\"main-figure\"", "data-name=\"figure", "id=\"series-1\""});
     CHECK(times(html, "<figure ") == 1);
