@@ -136,30 +136,6 @@ Block strong_item(const std::string& strong, const std::string& rest) {
   return item(Phrase{{.text = strong, .is_strong = true}, {" " + rest}});
 }
 
-std::string curve_name(const HeadChoice& c) { return c.study + (c.series.empty() ? "" : " · " + c.series); }
-
-/// "4 (16 wide), 8 (8 wide)"; two widths where queries and values differ.
-std::string options_text(const HeadChoice& choice, Standing standing) {
-  std::vector<std::string> parts;
-  for (const HeadChoice::Option& o : choice.options) {
-    if (o.standing != standing) continue;
-    const std::string values = o.qk_dim == o.v_dim ? "" : fmt::format(", values {}", exact(o.v_dim));
-    const std::string lost = o.unlearned == 0 ? "" : fmt::format(", {} not learned", counted(o.unlearned, "seed"));
-    parts.push_back(fmt::format("{} ({}{} wide{})", exact(o.heads), exact(o.qk_dim), values, lost));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-/// The curves that are left out by name, with what `words_of` says of each that is; "" where there are none.
-template <class WordsOf>
-std::string left_out(const std::vector<HeadChoice>& choices, const std::string& why, const WordsOf& words_of) {
-  std::vector<std::string> names;
-  for (const HeadChoice& c : choices)
-    if (const std::string words = words_of(c); !words.empty())
-      names.push_back(fmt::format("{} ({})", curve_name(c), words));
-  return names.empty() ? "" : fmt::format("Left out, since {}: {}.", why, fmt::join(names, ", "));
-}
-
 }  // namespace
 
 std::vector<Curves> by_task(const Curves& curves) {
@@ -275,34 +251,6 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
 
 std::string taken_text(const HeadAdvice& advice) {
   return fmt::format("D {}: {} × {}", advice.width, advice.heads, advice.head_dim);
-}
-
-Blocks choice_tables(const std::vector<HeadChoice>& choices) {
-  std::vector<std::vector<Phrase>> rows;
-  for (const HeadChoice& c : choices)
-    rows.push_back(text_cells(
-        {c.title + (c.series.empty() ? "" : " · " + c.series),
-         fmt::format("D {}, {}, {} steps, {} seeds", c.width, positions_in_words(c.positions), c.steps, c.seeds),
-         rounded(c.best_value), options_text(c, Standing::best), options_text(c, Standing::as_good),
-         options_text(c, Standing::open), options_text(c, Standing::worse),
-         fmt::format("{:.0f} %", 100 * (c.margin - 1))}));
-  Blocks out{
-      table("Numbers of heads by task",
-            {"task", "setting", "best error", "best on validation", "as good", "open", "worse", "by"}, std::move(rows)),
-      paragraph(
-          "A number of heads is as good where it is shown to be less than the margin (“by”) worse than every other, "
-          "worse where it is shown to be more than that worse than some other, else open: 5 % each, paired over seeds, "
-          "on logarithms, corrected for the number of options of a curve, but not for the number of curves, nor for "
-          "seeds that were added until a study's claims were decided. A number at which a seed did not learn decides "
-          "nothing. The studies' own verdicts allow for all of this, and may leave open what is “worse” here. Rates "
-          "were chosen for each number of heads on validation, where a study sweeps them.")};
-  for (const std::string& words :
-       {left_out(choices, "no number of heads learned the task (in brackets: the best error)",
-                 [](const HeadChoice& c) { return c.is_learned ? "" : rounded(c.best_value); }),
-        left_out(choices, "a number of heads was trained at one learning rate alone",
-                 [](const HeadChoice& c) { return c.is_learned && !c.is_tuned ? c.profile : ""; })})
-    if (!words.empty()) out.push_back(paragraph(words));
-  return out;
 }
 
 }  // namespace headroom::experiments

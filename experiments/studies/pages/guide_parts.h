@@ -31,15 +31,4 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const std::vector<c
 /// "D 64: 8 × 8".
 std::string taken_text(const HeadAdvice& advice);
 
-/// A row for each curve, and which of them say nothing.
-Blocks choice_tables(const std::vector<HeadChoice>& choices);
-
-/// The paper's claims with our answers: a row for each figure and claim, in which the series that it was tried on stand
-/// together, and a line for what has not been run.
-Blocks guide_claims(const std::vector<Finding>& all);
-
-/// A section for each heading that studies ask for ([study] guide), in the order in which they come: what each of their
-/// claims came to, and the law of the best number.
-Blocks guide_sections(const std::vector<Finding>& all);
-
 }  // namespace headroom::experiments

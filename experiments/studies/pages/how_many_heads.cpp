@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/guide_parts.h"
 
 namespace headroom::experiments {
@@ -106,6 +108,27 @@ void note_worst(std::vector<Plot>& panels, const std::vector<Curves>& tasks, con
                                  category(scheme)});
 }
 
+/// A section for each heading that studies ask for ([study] guide), in the order in which they come: each study
+/// with its answer.
+Blocks guide_sections(const std::vector<Finding>& all) {
+  nlohmann::ordered_map<std::string, Blocks> sections;
+  for (const Finding& f : all) {
+    const StudyResults& r = f.results;
+    const bool is_judged = std::any_of(f.verdicts.begin(), f.verdicts.end(),
+                                       [](const Verdict& v) { return v.status != VerdictStatus::not_run; });
+    if (r.guide.empty() || !is_judged) continue;
+    const std::string page = page_name(all, f);
+    sections[r.guide].push_back(
+        item(Phrase{{.text = page, .link = fmt::format("results/{}.md", page)}, {": " + answer(r, f.verdicts).words}}));
+  }
+  Blocks out;
+  for (auto& [name, items] : sections) {
+    out.push_back(heading(name));
+    append(out, std::move(items));
+  }
+  return out;
+}
+
 }  // namespace
 
 Figure guide_figure(const Curves& curves) {
@@ -179,7 +202,7 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
         "more than that worse than some other. headroom plan --for TASK --width D gives the same answers."));
   }
   page.push_back(paragraph(Phrase{{"Behind this page: "},
-                                  {.text = "the paper’s claims, side questions and every curve", .link = details},
+                                  {.text = "side questions, and which studies each answer rests on", .link = details},
                                   {"; "},
                                   {.text = "all studies", .link = "results.md"},
                                   {"; "},
@@ -190,16 +213,22 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
 
 Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices) {
   Blocks page{title("How many attention heads: what the answers rest on"),
-              heading("What the paper says, and what was measured")};
-  append(page, guide_claims(all));
+              paragraph(Phrase{{"The paper’s own sentences, with the studies that test each, are in "},
+                               {.text = "results", .link = "results.md"},
+                               {". "},
+                               {.text = "headroom report STUDY… --choices FILE", .is_code = true},
+                               {" writes every curve with all its numbers of heads."}})};
   append(page, guide_sections(all));
-  if (choices.empty()) return page;
-  if (const Curves curves = distinct_learned(choices); !curves.empty()) {
-    page.push_back(heading("What the answers rest on"));
-    append(page, choice_costs(all, curves));
-  }
-  page.push_back(heading("Curve by curve"));
-  append(page, choice_tables(choices));
+  const Curves curves = distinct_learned(choices);
+  if (curves.empty()) return page;
+  page.push_back(heading("The studies behind each answer"));
+  append(page, choice_costs(all, curves));
+  page.push_back(heading("How a number of heads is judged"));
+  page.push_back(paragraph(
+      "Each number of heads is compared with every other of its curve: at 5 %, paired over seeds, on logarithms, "
+      "corrected for how many numbers a curve has. The test is not corrected for how many curves there are, nor for "
+      "seeds that were added until a study’s claims were decided. The verdicts of the studies are, so they may leave "
+      "open what counts as worse here. A number at which some seed did not learn decides nothing."));
   return page;
 }
 

@@ -20,7 +20,7 @@ Figure guide_figure(const std::vector<const HeadChoice*>& curves);
 /// known. `details` is the name of the page behind it, which says more. The same results give the same page.
 Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::string& details);
 
-/// What it rests on: each claim of the paper with our answer, the sections that studies ask for, every curve.
+/// What it rests on: the answers of studies that ask for a section, the studies behind each row of the table, the test.
 Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices);
 
 /// Writes the page to `file`, and the page behind it next to it, "NAME-details": as HTML, the figure inside, where its

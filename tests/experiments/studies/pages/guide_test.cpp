@@ -162,15 +162,9 @@ TEST_CASE("the page that answers how many heads") {
   CHECK_FALSE(contains(page, "both ends"));
   CHECK_FALSE(contains(page, "Left out"));
   const std::string details = read_bytes(folder / "how-many-details.md");
-  CHECK(contains(details, "| Fig. 1a | both ends \\| are worse | "));
-  CHECK(contains(details, "| **undecided** in a pilot | [synthetic](results/synthetic.md), quick, 3 seeds | "));
   CHECK_FALSE(contains(details, "our own words"));
   CHECK(contains(details,
                  "| weighted sums of earlier tokens | ALiBi | 2.00× |  | [synthetic](results/synthetic.md) |\n"));
-  CHECK(contains(
-      details,
-      "| A synthetic curve | D 16, ALiBi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
-      "10 % |"));
   CHECK(std::filesystem::exists(folder / "how-many.svg"));
   CHECK_FALSE(contains(page + details, "\n\n\n"));
   write_guide({r}, folder / "how-many.html");
@@ -179,7 +173,7 @@ TEST_CASE("the page that answers how many heads") {
   CHECK(contains(as_markdown(how_many_heads_page({}, "details.md")), "No curve of trained models"));
 }
 
-TEST_CASE("claims of several series share a row, and a study's own section says what each came to") {
+TEST_CASE("a study that asks for a section of the guide has its answer there") {
   StudyResults r = trained({1, 2, 4}, {{0.200, 0.203, 0.204}, {0.100, 0.101, 0.102}, {0.1001, 0.1012, 0.1021}});
   for (TrialRecord& t : r.trials) t.series = "first";
   const std::vector<TrialRecord> first = r.trials;
@@ -191,7 +185,6 @@ TEST_CASE("claims of several series share a row, and a study's own section says 
   r.series = {"first", "second"};
   r.planned = count_trials(r.trials);
   r.guide = "Which end is worse?";
-  r.question = "Is one head worse?";
   for (const char* const series : {"first", "second"}) {
     ClaimConfig& claim = r.claims.emplace_back(testing::claim("worse_than_best", {.factor = 1.5}));
     claim.series = series;
@@ -201,12 +194,10 @@ TEST_CASE("claims of several series share a row, and a study's own section says 
   const TemporaryFolder folder;
   write_guide({r}, folder / "page.md");
   const std::string page = read_bytes(folder / "page-details.md");
-  CHECK(contains(page, "| **1 holds, 1 fails** in a pilot | [synthetic](results/synthetic.md)"));
-  CHECK(contains(page, "pass: first; fail: second"));
   CHECK(contains(page,
-                 "## Which end is worse?\n\nIs one head worse? (synthetic, quick)\n\n- “one end is worse” (second) "
-                 "does not hold in a pilot: "));
-  CHECK(contains(page, " In all: pass: first; fail: second.\n"));
+                 "## Which end is worse?\n\n- [synthetic](results/synthetic.md): “one end is worse” holds for first, "
+                 "fails for second; "
+                 "1 holds, 1 fails in a pilot.\n"));
 }
 
 namespace {
