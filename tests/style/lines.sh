@@ -1,5 +1,6 @@
 #!/bin/sh
-# lines.sh ROOT: fails when a folder of lines.txt has more lines than its budget. Pages that the program writes do not count.
+# lines.sh ROOT: fails when a folder of lines.txt has more lines than its budget, and when a commit raised a budget without
+# a line "Lines: what they are for" in its message. Pages that the program writes do not count.
 set -eu
 cd "$1"
 status=0
@@ -10,4 +11,14 @@ while read -r folder budget; do
     -exec cat {} + | wc -l)
   [ "$lines" -le "$budget" ] || { echo "$folder: $lines lines, its budget in tests/style/lines.txt is $budget"; status=1; }
 done <tests/style/lines.txt
+
+# Commits since this rule. A source archive has no commits, and a shallow clone only the last ones.
+budgets=tests/style/lines.txt
+rule=$(git log --format=%H -S'since this rule' -- tests/style/lines.sh 2>/dev/null | tail -n 1) || exit $status
+for commit in $([ -z "$rule" ] || git log --format=%H "$rule..HEAD" -- $budgets); do
+  git show -s --format=%B "$commit" | grep -q '^Lines: .' && continue
+  raised=$({ git show "$commit^:$budgets" && git show "$commit:$budgets"; } 2>/dev/null |
+    awk '!/^#/ && NF == 2 { if ($1 in budget && $2 > budget[$1]) print $1; budget[$1] = $2 }')
+  [ -z "$raised" ] || { echo "commit $commit raises the budget of" $raised "and its message has no line 'Lines: what for'"; status=1; }
+done
 exit $status
