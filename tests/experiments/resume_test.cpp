@@ -297,7 +297,7 @@ TEST_CASE("so is one that was begun where another library multiplies") {
 }
 
 TEST_CASE("status tells what is finished, failed and running; --json prints one event per line") {
-  const StudyFile file(long_study());
+  const StudyFile file(replaced(long_study(), "save_every = 0.01\n", ""));
   Program run(file.folder(), "run study.toml --json --threads 1 --set train.steps=2000", "", "run-");
   bool was_running = false;
   while (run.is_running() && !was_running) {
