@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "tests/op_suite/registry.h"
 #include "engine/error.h"
 #include "engine/rng.h"
+#include "tests/op_suite/registry.h"
 #include "tests/peers/transformers.h"
 
 namespace {

@@ -33,7 +33,7 @@ const std::vector<Mix> mixes{{"one claim", {0}},
 double any_wrong(const Mix& mix, int seeds, double shared, bool mirrored) {
   Normals normal(11 + static_cast<uint64_t>(seeds));
   double wrong = 0;
-  for (int i = 0; i < studies; ++i) {
+  for (int i = 0; i < many; ++i) {
     std::vector<Sample> samples(mix.beyond.size());
     for (int s = 0; s < seeds; ++s) {
       const double common = std::sqrt(shared) * normal.next();
@@ -51,7 +51,7 @@ double any_wrong(const Mix& mix, int seeds, double shared, bool mirrored) {
     const std::vector<double> passes = holm(p), fails = holm(p_against);
     bool any = false;
     for (size_t j = 0; j < samples.size(); ++j) any = any || (mix.beyond[j] > 0 ? fails : passes)[j] <= level;
-    wrong += any ? 1.0 / studies : 0;
+    wrong += any ? 1.0 / many : 0;
   }
   return wrong;
 }
@@ -69,15 +69,15 @@ TEST_CASE("of five false claims in a study none passes more often than the level
   Normals normal(7);
   for (const int seeds : {3, 10}) {
     double any = 0, uncorrected = 0;
-    for (int i = 0; i < studies; ++i) {
+    for (int i = 0; i < many; ++i) {
       std::vector<double> p;
       for (int j = 0; j < 5; ++j) {
         const Case c{results, less, simulate(truth_of({0, 0}, false, equal), seeds, false, normal), "heads"};
         p.push_back(less.kind->hypothesis(c)->evidence().p);
       }
       const std::vector<double> adjusted = holm(p);
-      any += std::any_of(adjusted.begin(), adjusted.end(), [](double a) { return a <= level; }) ? 1.0 / studies : 0;
-      uncorrected += std::any_of(p.begin(), p.end(), [](double a) { return a <= level; }) ? 1.0 / studies : 0;
+      any += std::any_of(adjusted.begin(), adjusted.end(), [](double a) { return a <= level; }) ? 1.0 / many : 0;
+      uncorrected += std::any_of(p.begin(), p.end(), [](double a) { return a <= level; }) ? 1.0 / many : 0;
     }
     CHECK(any <= most);
     CHECK(uncorrected > 0.2);
