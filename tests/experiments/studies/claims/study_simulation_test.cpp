@@ -17,6 +17,7 @@ struct Mix {
   std::vector<double> beyond;
 };
 
+constexpr int many = 10000;  ///< studies of each mix: quickly judged, and a bound close to what was measured
 const double hair = 1e-9;
 const std::vector<Mix> mixes{{"one claim", {0}},
                              {"two on their thresholds", {0, 0}},
