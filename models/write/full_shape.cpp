@@ -11,10 +11,10 @@ namespace headroom::models {
 namespace {
 
 /// Whether runs of `run` neighbouring query heads share one key head in every layer.
-bool shares_keys(const std::vector<std::vector<HeadPlace>>& layers, int64_t run) {
-  for (const std::vector<HeadPlace>& heads : layers)
+bool shares_keys(const std::vector<std::vector<QueryHeadPlace>>& layers, int64_t run) {
+  for (const std::vector<QueryHeadPlace>& heads : layers)
     for (size_t i = 0; i < heads.size(); ++i) {
-      const HeadPlace& first = heads[i - i % static_cast<size_t>(run)];
+      const QueryHeadPlace& first = heads[i - i % static_cast<size_t>(run)];
       if (heads[i].group != first.group || heads[i].shared != first.shared) return false;
     }
   return true;
@@ -22,7 +22,7 @@ bool shares_keys(const std::vector<std::vector<HeadPlace>>& layers, int64_t run)
 
 /// Fewest key heads that serve every layer.
 int64_t fewest_key_heads(const TransformerConfig& edited, int64_t heads) {
-  std::vector<std::vector<HeadPlace>> layers;
+  std::vector<std::vector<QueryHeadPlace>> layers;
   for_each_layer(edited, [&](const LayerConfig& layer, int64_t) { layers.push_back(heads_in_order(layer)); });
   for (int64_t count = 1; count < heads; ++count)
     if (heads % count == 0 && shares_keys(layers, heads / count)) return count;
@@ -53,8 +53,8 @@ void check_layer(const TransformerConfig& full, const TransformerConfig& edited,
 
 }  // namespace
 
-std::vector<HeadPlace> heads_in_order(const LayerConfig& layer) {
-  std::vector<HeadPlace> places;
+std::vector<QueryHeadPlace> heads_in_order(const LayerConfig& layer) {
+  std::vector<QueryHeadPlace> places;
   int64_t column = 0;
   for (size_t g = 0; g < layer.groups.size(); ++g) {
     const HeadGroup& group = layer.groups[g];

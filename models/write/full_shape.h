@@ -6,7 +6,7 @@
 namespace headroom::models {
 
 /// Where one query head of a layer lies in its groups.
-struct HeadPlace {
+struct QueryHeadPlace {
   size_t group = 0;
   int64_t head = 0;    ///< within the group
   int64_t shared = 0;  ///< its key-value head within the group
@@ -14,7 +14,7 @@ struct HeadPlace {
 };
 
 /// The heads of a layer in the order of its groups.
-std::vector<HeadPlace> heads_in_order(const LayerConfig& layer);
+std::vector<QueryHeadPlace> heads_in_order(const LayerConfig& layer);
 
 /// For each of the frequencies `have` the place of the same one (to 1e-6) in `wanted`. Throws Error where it is not
 /// there, or not often enough.

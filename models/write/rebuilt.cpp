@@ -145,7 +145,7 @@ class AttentionAtFullShape {
   }
 
   /// A query head that key head t serves.
-  const HeadPlace& reader_of(int64_t t) const {
+  const QueryHeadPlace& reader_of(int64_t t) const {
     return heads_[static_cast<size_t>(t * (whole_.heads / whole_.key_value_heads()))];
   }
 
@@ -155,7 +155,7 @@ class AttentionAtFullShape {
       groups.push_back(read(groups.size(), "q_proj", group.heads * group.qk_dim,
                             factors_of(group.heads, group.q_rank, group.q_head_rank), bias_.q));
     add("q_proj", groups, whole_.heads, whole_.qk_dim, [&](int64_t t) {
-      const HeadPlace& place = heads_[static_cast<size_t>(t)];
+      const QueryHeadPlace& place = heads_[static_cast<size_t>(t)];
       return HeadSource{place.group, place.head, rows_[place.group], scales_[place.group]};
     });
   }
@@ -166,7 +166,7 @@ class AttentionAtFullShape {
       groups.push_back(read(groups.size(), "k_proj", group.key_value_heads() * group.qk_dim,
                             factors_of(group.key_value_heads(), group.k_rank, group.k_head_rank), bias_.k));
     add("k_proj", groups, whole_.key_value_heads(), whole_.qk_dim, [&](int64_t t) {
-      const HeadPlace& place = reader_of(t);
+      const QueryHeadPlace& place = reader_of(t);
       return HeadSource{place.group, place.shared, rows_[place.group], 1};
     });
   }
@@ -177,7 +177,7 @@ class AttentionAtFullShape {
       groups.push_back(
           read(groups.size(), "v_proj", group.key_value_heads() * group.v_dim, {group.v_rank, 1}, bias_.v));
     add("v_proj", groups, whole_.key_value_heads(), whole_.v_dim, [&](int64_t t) {
-      const HeadPlace& place = reader_of(t);
+      const QueryHeadPlace& place = reader_of(t);
       return HeadSource{place.group, place.shared, first_rows(layer_.groups[place.group].v_dim), 1};
     });
   }
@@ -199,7 +199,7 @@ class AttentionAtFullShape {
   const TransformerConfig& full_;
   const HeadGroup& whole_;
   const LayerConfig& layer_;
-  std::vector<HeadPlace> heads_;
+  std::vector<QueryHeadPlace> heads_;
   AttentionBiases bias_;
   std::vector<std::vector<int64_t>> rows_;  ///< of each group
   std::vector<double> scales_;              ///< of each group's queries

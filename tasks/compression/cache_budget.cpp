@@ -72,7 +72,7 @@ int64_t least_of(const models::TransformerConfig& base, QkMethod qk, VoMethod vo
 }  // namespace
 
 CalibrationNeeds cache_budget_needs(QkMethod qk, VoMethod vo, const models::TransformerConfig& base) {
-  CalibrationNeeds needs = needs_of(qk) | needs_of(vo);
+  CalibrationNeeds needs = needs_of(qk, vo);
   needs.joined = can_join(qk, vo, base);
   return needs;
 }

@@ -8,8 +8,11 @@
 
 namespace headroom::tasks {
 HeadBudget::HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
-                       const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t)>& progress)
+                       const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress)
     : heads_(heads), probe_(probe), costs_(heads.base(), qk, vo, layers) {
+  const auto runs = [&](const HeadPlace& place) { return static_cast<double>(heads.base().layers - place.layer); };
+  double all = 0, done = 0;
+  for (const HeadPlace& place : costs_.places()) all += runs(place);
   for (const HeadPlace& place : costs_.places()) {
     const std::vector<int64_t> ranks = costs_.ranks_of(place);
     const auto at = static_cast<double>(ranks.back()) * measured_share;
@@ -20,7 +23,8 @@ HeadBudget::HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe,
                  lost = heads_.tail(place, rank);
     measured_.push_back(kl);
     per_tail_.push_back(lost > 0 ? kl / lost : 0);
-    if (progress) progress(std::ssize(measured_), std::ssize(costs_.places()));
+    done += runs(place);
+    if (progress) progress(std::ssize(measured_), std::ssize(costs_.places()), done / all);
   }
 }
 

@@ -23,9 +23,10 @@ inline constexpr double measured_share = 0.25;
 class HeadBudget {
  public:
   /// Measures all heads of `layers`: as many runs of the model's later part. `progress` gets the heads done, of how
-  /// many. All references must outlive it. Throws Error for methods that are both none, and as the decompositions do.
+  /// many, and the share of the time: what changes in a layer is run from there on, so that the first take longest. All
+  /// references must outlive it. Throws Error for methods that are both none, and as the decompositions do.
   HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
-             const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t)>& progress = {});
+             const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress = {});
 
   const HeadCosts& costs() const { return costs_; }
   /// The plan that a budget buys: each head has a rank, or stays as it is. Throws Error with the least possible where

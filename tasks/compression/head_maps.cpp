@@ -53,10 +53,10 @@ void add_to(std::vector<double>& sum, const std::vector<double>& term) {
 }
 
 /// x' = U_r U_rᵀ x.
-HeadMap projection_on(const Tensor& u) { return {u, transposed(u)}; }
+LowRankMap projection_on(const Tensor& u) { return {u, transposed(u)}; }
 
 /// W ≈ U_r U_rᵀ W.
-HeadMap plain_map(const Tensor& weight, std::vector<double>& tails) {
+LowRankMap plain_map(const Tensor& weight, std::vector<double>& tails) {
   const engine::linalg::SVD svd = engine::linalg::svd(weight);  // u (d, d), s (d), vt (d, D)
   add_to(tails, sums_from(squared(svd.s), weight.dim(0)));
   return projection_on(svd.u);
@@ -66,7 +66,7 @@ HeadMap plain_map(const Tensor& weight, std::vector<double>& tails) {
 Tensor r_of(const Tensor& weight) { return engine::linalg::qr(transposed(weight)).r; }
 
 /// W Q Y Yᵀ Qᵀ as a map of W's rows, W = Rᵀ Qᵀ: left Rᵀ Y, right Yᵀ R⁻ᵀ.
-HeadMap within(const Tensor& r, const Tensor& y) {
+LowRankMap within(const Tensor& r, const Tensor& y) {
   const Tensor rt = transposed(r);  // (d, d)
   return {matmul(rt, y), matmul(y, engine::linalg::pinv(rt), true)};
 }
@@ -78,7 +78,7 @@ ScoreMaps product_maps(QkMethod method, const ScoreWeights& weights) {
     const Tensor rq = r_of(query);                                                     // (d, d)
     const engine::linalg::SVD svd = engine::linalg::svd(matmul(rq, rk, false, true));  // of R_q R_kᵀ (d, d)
     add_to(maps.tails, sums_from(squared(svd.s), rq.dim(0)));
-    HeadMap q = within(rq, svd.u), k = within(rk, transposed(svd.vt));
+    LowRankMap q = within(rq, svd.u), k = within(rk, transposed(svd.vt));
     if (method == QkMethod::product_literal) {
       std::vector<double> roots = svd.s.to_vector<double>();
       for (double& root : roots) root = std::sqrt(root);
@@ -186,7 +186,7 @@ ScoreMaps pair_maps(QkMethod method, const ScoreCovariances& c, bool interleaved
 }
 
 /// x' = B x, B = M^-½ U_r U_rᵀ M^½ of rank r: the least E(yᵀ(x − Bx))² for y of the second moment `met`, x of `own`.
-HeadMap whitened_map(const Tensor& met, const Tensor& own, std::vector<double>& tails) {
+LowRankMap whitened_map(const Tensor& met, const Tensor& own, std::vector<double>& tails) {
   const Tensor root = engine::linalg::sqrt_spd(met);                                                 // (d, d)
   const engine::linalg::SVD svd = engine::linalg::svd(matmul(root, engine::linalg::sqrt_spd(own)));  // of (d, d)
   add_to(tails, sums_from(squared(svd.s), met.dim(0)));
@@ -252,26 +252,12 @@ ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool 
   return whitened_maps(method, covariances);
 }
 
-ValueMaps value_maps(VoMethod method, const ValueWeights& weights, const Tensor& outputs) {
-  const int64_t dim = weights.value.dim(0);
-  ValueMaps maps;
-  if (method == VoMethod::plain) {
-    maps.map = plain_map(weights.value, maps.tails);
-  } else if (method == VoMethod::pca) {
-    std::vector<double> values;
-    maps.map = projection_on(leading_vectors(outputs, &values));
-    maps.tails = sums_from(values, dim);
-  } else {
-    const Tensor ro = engine::linalg::qr(weights.output).r;  // (d, d): W_O = Q R_o
-    const bool is_product = method == VoMethod::product;
-    const Tensor rv = is_product ? r_of(weights.value) : Tensor();
-    const Tensor root = is_product ? transposed(rv) : engine::linalg::sqrt_spd(outputs);  // (d, d)
-    const engine::linalg::SVD svd = engine::linalg::svd(matmul(ro, root));                // (d, d)
-    const Tensor inverse = is_product ? engine::linalg::pinv(root) : engine::linalg::inverse_sqrt_spd(outputs);
-    maps.map = {matmul(root, svd.vt, false, true), matmul(svd.vt, inverse)};
-    maps.tails = sums_from(squared(svd.s), dim);
-  }
-  return maps;
+ValueMaps value_maps(const Tensor& output, const Tensor& moment) {
+  const Tensor r = engine::linalg::qr(output).r;                         // (d, d): W_O = Q R
+  const Tensor root = engine::linalg::sqrt_spd(moment);                  // (d, d)
+  const engine::linalg::SVD svd = engine::linalg::svd(matmul(r, root));  // (d, d)
+  return {.map = {matmul(root, svd.vt, false, true), matmul(svd.vt, engine::linalg::inverse_sqrt_spd(moment))},
+          .tails = sums_from(squared(svd.s), moment.dim(0))};
 }
 
 std::vector<int64_t> even_pairs(int64_t dim, int64_t rank) {

@@ -8,14 +8,14 @@ namespace headroom::tasks {
 
 /// What replaces the d numbers of a head: x' = left_r · right_r · x with the first r columns of `left` (d, n) and rows
 /// of `right` (n, d), the best ones first. Where there is no `left`, x' = right_r · x of width r. f64.
-struct HeadMap {
+struct LowRankMap {
   Tensor left, right;
 };
 
 /// The query and key maps of one key-value head of a model. See QkMethod.
 struct ScoreMaps {
-  std::vector<HeadMap> queries;  ///< per query head that it serves
-  std::vector<HeadMap> keys;     ///< one, or with keys of their own one per query head
+  std::vector<LowRankMap> queries;  ///< per query head that it serves
+  std::vector<LowRankMap> keys;     ///< one, or with keys of their own one per query head
   /// Methods of whole pairs, which have no maps: the pairs, those to be kept first; one list, or one per query head.
   std::vector<std::vector<int64_t>> pairs;
   std::vector<double> tails;  ///< what rank 0, 1, … d leave out: see HeadDecompositions::qk_tail()
@@ -43,7 +43,7 @@ ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool 
 
 /// What replaces the values of one value head: v' = right_r · W_V x of width r, W_O · left_r. See VoMethod.
 struct ValueMaps {
-  HeadMap map;                ///< left (d, n), right (n, d)
+  LowRankMap map;             ///< left (d, n), right (n, d)
   std::vector<double> tails;  ///< what rank 0, 1, … d leave out
 };
 
@@ -57,12 +57,9 @@ struct LayerMaps {
   std::vector<ValueMaps> joined_values{};
 };
 
-/// The weights of one value head: W_V (d, D), and W_O (G·D, d) of its query heads, stacked. f64.
-struct ValueWeights {
-  Tensor value{}, output{};
-};
-/// `outputs`: C (d, d), shrunk, of those methods that read activations.
-ValueMaps value_maps(VoMethod method, const ValueWeights& weights, const Tensor& outputs);
+/// Of one value head with W_O (G·D, d) of its query heads, stacked, and the second moment C (d, d) of their outputs,
+/// shrunk: f64.
+ValueMaps value_maps(const Tensor& output, const Tensor& moment);
 
 /// The pairs of pairs-even for a rank, of d/2.
 std::vector<int64_t> even_pairs(int64_t dim, int64_t rank);

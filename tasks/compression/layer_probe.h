@@ -7,9 +7,10 @@
 
 namespace headroom::tasks {
 
-/// The first of the texts, about `tokens` tokens: few enough to measure each head of a model alone. `context`: tokens
-/// of a text.
-TokenBatch probed_texts(TokenBatch texts, int64_t context, int64_t tokens = 1024);
+/// Few enough tokens to measure each head of a model alone.
+inline constexpr int64_t probed_tokens = 1024;
+/// The first of the texts, about `tokens` tokens. `context`: tokens of a text.
+TokenBatch probed_texts(TokenBatch texts, int64_t context, int64_t tokens = probed_tokens);
 
 /// What a change of some layers does to a model's predictions, measured on a few texts. The base runs once: its hidden
 /// states before each layer and its logits are kept, so that a changed model runs from its first changed layer on.

@@ -15,8 +15,8 @@ using engine::DType;
 using engine::matmul;
 
 /// left_r · right_r · x, or without `left` right_r · x, of x (d, …).
-Tensor first_rows(const HeadMap& map, int64_t rank) { return map.right.slice(0, 0, rank).contiguous(); }    // (r, d)
-Tensor first_columns(const HeadMap& map, int64_t rank) { return map.left.slice(1, 0, rank).contiguous(); }  // (d, r)
+Tensor first_rows(const LowRankMap& map, int64_t rank) { return map.right.slice(0, 0, rank).contiguous(); }    // (r, d)
+Tensor first_columns(const LowRankMap& map, int64_t rank) { return map.left.slice(1, 0, rank).contiguous(); }  // (d, r)
 
 Tensor column(const Tensor& bias) { return bias.reshape({bias.dim(0), 1}); }
 
@@ -90,7 +90,7 @@ int64_t LayerWriter::qk_rank(const HeadSpan& span) const {
 }
 
 LayerWriter::OwnHead LayerWriter::score_head(const HeadSpan& span, int64_t source, const ScoreMaps* maps,
-                                             const std::vector<HeadMap> ScoreMaps::*part, int64_t index) const {
+                                             const std::vector<LowRankMap> ScoreMaps::*part, int64_t index) const {
   OwnHead head{.source = source, .rank = qk_rank(span)};
   if (head.rank == 0) return head;
   if (keeps_pairs(plan_.qk)) head.rows = rows_of(kept_pairs(*maps, index, head.rank));
@@ -133,7 +133,7 @@ std::vector<LayerWriter::OwnHead> LayerWriter::values_of(size_t group, const Lay
     const auto kv = static_cast<size_t>(span.kv);
     const int64_t rank = plan_.vo_ranks[static_cast<size_t>(layer_)][kv];
     const std::vector<ValueMaps>& values = span.is_joined ? maps.joined_values : maps.values;
-    const HeadMap* map = rank > 0 ? &values[kv].map : nullptr;
+    const LowRankMap* map = rank > 0 ? &values[kv].map : nullptr;
     heads.insert(heads.end(), static_cast<size_t>(copies),
                  {.source = span.kv, .count = span.is_joined ? 2 : 1, .rank = rank, .map = map});
   }
@@ -237,7 +237,7 @@ void LayerWriter::write_output(const LayerMaps& maps, models::NamedTensors& out)
     const Tensor own = whole.slice(1, h * dim, (h + 1) * dim).contiguous();  // (D, d)
     columns.push_back(own);
     if (rank == 0) continue;
-    const HeadMap& map = (is_joined ? maps.joined_values : maps.values)[first].map;
+    const LowRankMap& map = (is_joined ? maps.joined_values : maps.values)[first].map;
     columns.back() = matmul(own, first_columns(map, rank).slice(0, half, half + dim).contiguous());  // (D, r)
     const Tensor cached_bias = rows_of_base("v_proj.bias", static_cast<int64_t>(first), dim, is_joined ? 2 : 1);
     if (!bias.defined() || !cached_bias.defined()) continue;

@@ -22,10 +22,10 @@ class LayerWriter {
   /// One head of a group's queries, keys or values. Of two joined keys the first has the map; two joined values are
   /// one.
   struct OwnHead {
-    int64_t source = 0, count = 1;   ///< the base's head, and how many from it on
-    int64_t rank = 0;                ///< 0: as it is
-    const HeadMap* map = nullptr;    ///< null: as it is
-    std::vector<int64_t> rows = {};  ///< of methods of whole pairs: those of the base that are kept
+    int64_t source = 0, count = 1;    ///< the base's head, and how many from it on
+    int64_t rank = 0;                 ///< 0: as it is
+    const LowRankMap* map = nullptr;  ///< null: as it is
+    std::vector<int64_t> rows = {};   ///< of methods of whole pairs: those of the base that are kept
   };
   struct Pieces {
     std::vector<Tensor> a, b, weight, bias;  ///< of each head; what does not apply is empty
@@ -44,7 +44,7 @@ class LayerWriter {
   static const ScoreMaps* score_maps_of(const HeadSpan& span, const LayerMaps& maps);
   /// Query or key head `source` of the base, with what replaces query head `index` of the span's group.
   OwnHead score_head(const HeadSpan& span, int64_t source, const ScoreMaps* maps,
-                     const std::vector<HeadMap> ScoreMaps::*part, int64_t index) const;
+                     const std::vector<LowRankMap> ScoreMaps::*part, int64_t index) const;
   std::vector<int64_t> kept_pairs(const ScoreMaps& maps, int64_t query, int64_t rank) const;
   std::vector<int64_t> rows_of(const std::vector<int64_t>& pairs) const;
   /// Rows of `count` heads of a projection of the base, or of its bias, in f64; undefined where it has none.

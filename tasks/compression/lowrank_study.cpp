@@ -14,20 +14,6 @@ namespace {
 
 constexpr const char* every_layer = "each";
 
-/// The heads of some layers, taken apart and measured one by one.
-struct MeasuredHeads {
-  std::shared_ptr<const HeadDecompositions> decompositions;
-  std::shared_ptr<const LayerProbe> probe;
-  std::shared_ptr<const HeadBudget> budget;
-};
-
-/// The pieces of some layers, in the order in which they go.
-struct MeasuredPieces {
-  std::unique_ptr<const HeadRemoval> removal;
-  std::unique_ptr<const LayerProbe> probe;
-  std::unique_ptr<RemovalOrder> order;
-};
-
 /// What a refinement trains towards; none of those that train nothing, or weights.
 std::optional<RefineTarget> target_of(Refinement refinement) {
   switch (refinement) {
@@ -42,8 +28,6 @@ std::optional<RefineTarget> target_of(Refinement refinement) {
   }
 }
 
-bool reads_activations(const LowRankConfig& config) { return (needs_of(config.qk) | needs_of(config.vo)).any(); }
-
 /// Whether learning rates can be chosen on the calibration's tokens: where nothing is trained on them.
 bool has_validation(const LowRankConfig& config) {
   if (!target_of(config.refinement) || config.layers == every_layer) return false;
@@ -53,7 +37,11 @@ bool has_validation(const LowRankConfig& config) {
 }
 
 bool reads_calibration(const LowRankConfig& config) {
-  return reads_activations(config) || config.spread == RankSpread::measured || has_validation(config);
+  return needs_of(config.qk, config.vo).any() || config.spread == RankSpread::measured || has_validation(config);
+}
+
+std::string named(const StudiedTextConfig& text, TokenRange tokens) {
+  return fmt::format("{} {}:{}", text.text, tokens.begin, tokens.end);
 }
 
 void add_perplexity(Metrics& metrics, const PerplexityBase& whole, const Perplexity& own) {
@@ -154,130 +142,65 @@ void LowRankStudy::check() const {
           own, config_.calibration.begin, config_.calibration.end);
 }
 
-std::shared_ptr<const PerplexityBase> LowRankStudy::base(const StudiedTextConfig& text, TokenRange tokens,
-                                                         engine::Device device) const {
-  StudiedModel& own = model();
-  const std::string key =
-      fmt::format("perplexity {} {}:{} {} {}", text.text, tokens.begin, tokens.end, config_.context, device.str());
-  return own.once<PerplexityBase>(key, [&] {
-    const std::vector<int32_t>& all = own.tokens_of(text);
-    return PerplexityBase(own.transformer(device), *own.tokenizer(),
-                          {all.begin() + tokens.begin, all.begin() + tokens.end},
-                          {.context = config_.context, .bos = own.description().text_begin()});
-  });
+std::vector<int32_t> LowRankStudy::tokens_of(const StudiedTextConfig& text, TokenRange range) const {
+  const std::vector<int32_t>& all = model().tokens_of(text);
+  return {all.begin() + range.begin, all.begin() + std::min(range.end, std::ssize(all))};
 }
 
-std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions(engine::Device device) const {
-  StudiedModel& own = model();
-  const std::string text = fmt::format("{} {} {} {} {}", config_.calibration_text.text, config_.calibration.begin,
-                                       config_.calibration.end, config_.context, device.str());
-  const bool reads = reads_activations(config_);
-  return own.once<HeadDecompositions>(
-      fmt::format("decompositions {} {} {}", name_of(config_.qk), name_of(config_.vo), reads ? text : ""), [&] {
-        std::shared_ptr<const Calibration> calibration = std::make_shared<Calibration>();
-        if (reads)
-          calibration = own.once<Calibration>("calibration " + text, [&] {
-            return calibrate(own.transformer(device), calibration_pieces(),
-                             {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
-          });
-        const auto weights = own.weights();
-        return HeadDecompositions(own.description().config, *weights, config_.qk, config_.vo, *calibration);
-      });
-}
-
-TokenBatch LowRankStudy::calibration_pieces() const {
-  return pieces_of(model().tokens_of(config_.calibration_text), config_.calibration.begin, config_.calibration.end,
-                   config_.context, model().description().text_begin());
-}
-
-CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::Device device) const {
+CompressionRequest LowRankStudy::request_of(const std::set<int64_t>& layers, uint64_t seed,
+                                            const MeasurementRun& how) const {
   const models::TransformerConfig& config = model().description().config;
-  const CompressionPlan equal = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers);
-  if (config_.spread == RankSpread::equal) return equal;
-  StudiedModel& own = model();
-  const std::string key = fmt::format("measured heads {} {} of {} by {} {}:{} {}", name_of(config_.qk),
-                                      name_of(config_.vo), fmt::join(layers, ","), config_.calibration_text.text,
-                                      config_.calibration.begin, config_.calibration.end, device.str());
-  const auto heads = own.once<MeasuredHeads>(key, [&] {
-    const TokenBatch texts = probed_texts(calibration_pieces(), config_.context);
-    MeasuredHeads out{.decompositions = decompositions(device),
-                      .probe = std::make_shared<const LayerProbe>(own.unpacked(device), texts),
-                      .budget = nullptr};
-    out.budget = std::make_shared<const HeadBudget>(*out.decompositions, *out.probe, config_.qk, config_.vo, layers);
-    return out;
-  });
-  const HeadCosts& costs = heads->budget->costs();
-  const BudgetOf of = costs.saved();
-  return heads->budget->spend(of, costs.cost(of, equal));
-}
-
-models::ModelEdit LowRankStudy::without_pieces(const std::set<int64_t>& layers, uint64_t seed,
-                                               engine::Device device) const {
-  StudiedModel& own = model();
-  const models::TransformerConfig& config = own.description().config;
-  const std::string key =
-      fmt::format("measured {} of {} by {} {}:{} {}", name_of(*config_.removed), fmt::join(layers, ","),
-                  config_.calibration_text.text, config_.calibration.begin, config_.calibration.end, device.str());
+  CompressionRequest request{.plan = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers),
+                             .layers = layers,
+                             .removed = config_.removed,
+                             .seed = seed,
+                             .context = config_.context,
+                             .serves_others = true};
   const bool is_measured = config_.spread == RankSpread::measured;
-  const auto pieces = own.once<MeasuredPieces>(is_measured ? key : "pieces of " + key, [&] {
-    MeasuredPieces out;
-    out.removal = std::make_unique<const HeadRemoval>(config, *own.weights(), *config_.removed, layers);
-    if (!is_measured) return out;
-    out.probe = std::make_unique<const LayerProbe>(own.unpacked(device),
-                                                   probed_texts(calibration_pieces(), config_.context, removal_tokens));
-    out.order = std::make_unique<RemovalOrder>(*out.removal, *out.probe);
-    return out;
-  });
-  const double share =
+  if (is_measured) request.allowance.of = config_.removed ? Allowance::Of::parameters : Allowance::Of::same_cost;
+  request.allowance.value =
       static_cast<double>(config_.rank) / static_cast<double>(models::first_layer(config).groups.at(0).qk_dim);
-  const int64_t count = pieces->removal->count_beside(share);
-  return pieces->removal->edit(is_measured ? pieces->order->first(count) : drawn(*pieces->removal, count, seed));
-}
-
-models::ModelEdit LowRankStudy::smaller(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const {
-  if (config_.removed) return without_pieces(layers, seed, device);
-  return decompositions(device)->edit(plan_of(layers, device));
-}
-
-models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how,
-                                        Metrics& metrics) const {
-  const models::TransformerConfig& config = model().description().config;
-  if (config_.refinement == Refinement::none) return edit;
-  if (config_.refinement == Refinement::weights) {
-    const auto with_decay = [&](double decay) {
-      const auto weights = model().weights();
-      return refine_weights(config, *weights, edit, {.weight_decay = decay});
-    };
-    const double without_decay = with_decay(0).update;
-    WeightRefinement refinement = with_decay(0.01);
-    metrics["gradient_share"] = refinement.gradient_scale > 0 ? refinement.gradient / refinement.gradient_scale : 0;
-    metrics["update_norm"] = refinement.update;
-    metrics["update_norm_without_decay"] = without_decay;
-    metrics["error_ratio"] = refinement.error_before > 0 ? refinement.error_after / refinement.error_before : 1;
-    return std::move(refinement.edit);
+  if (reads_calibration(config_)) {
+    request.calibration_name = named(config_.calibration_text, config_.calibration);
+    request.calibration = tokens_of(config_.calibration_text, config_.calibration);
   }
-  const std::vector<int32_t>& text = model().tokens_of(config_.refinement_text);
-  const int64_t begin = std::min(config_.refinement_tokens.begin, std::ssize(text)),
-                end = std::min(config_.refinement_tokens.end, std::ssize(text));
-  RefineConfig training = config_.training;
-  training.target = *target_of(config_.refinement);
-  training.seed = seed;
-  training.note = how.note;
-  training.bos = model().description().text_begin();
-  Refined out = refine(model().unpacked(how.device), edit, {text.begin() + begin, text.begin() + end}, training);
-  metrics["first_loss"] = out.first_loss;
-  metrics["last_loss"] = out.last_loss;
-  return std::move(out.edit);
+  if (const auto target = target_of(config_.refinement)) {
+    request.refinement = config_.training;
+    request.refinement->target = *target;
+    request.refinement->seed = seed;
+    request.refinement->note = how.note;
+    request.refinement_text = tokens_of(config_.refinement_text, config_.refinement_tokens);
+  }
+  return request;
+}
+
+models::ModelEdit LowRankStudy::refined_by_weights(const models::ModelEdit& edit, Metrics& metrics) const {
+  const auto with_decay = [&](double decay) {
+    return refine_weights(model().description().config, *model().weights(), edit, {.weight_decay = decay});
+  };
+  const double without_decay = with_decay(0).update;
+  WeightRefinement refinement = with_decay(0.01);
+  metrics["gradient_share"] = refinement.gradient_scale > 0 ? refinement.gradient / refinement.gradient_scale : 0;
+  metrics["update_norm"] = refinement.update;
+  metrics["update_norm_without_decay"] = without_decay;
+  metrics["error_ratio"] = refinement.error_before > 0 ? refinement.error_after / refinement.error_before : 1;
+  return std::move(refinement.edit);
 }
 
 Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
                                  Metrics* validation) const {
   Metrics metrics;
-  const models::ModelEdit edit = refined(smaller(layers, seed, how.device), seed, how, metrics);
-  add_costs(metrics, model().description().config, edit.config, config_.context);
-  const auto made = model().edited(edit, how.device);
-  const auto score = [&](Metrics& own, const StudiedTextConfig& text, TokenRange tokens) {
-    const auto whole = base(text, tokens, how.device);
+  Compressed smaller = compress(model(), request_of(layers, seed, how), how.device);
+  if (config_.refinement == Refinement::weights) smaller.edit = refined_by_weights(smaller.edit, metrics);
+  if (smaller.refinement) {
+    metrics["first_loss"] = smaller.refinement->first_loss;
+    metrics["last_loss"] = smaller.refinement->last_loss;
+  }
+  add_costs(metrics, model().description().config, smaller.edit.config, config_.context);
+  const auto made = model().edited(smaller.edit, how.device);
+  const auto score = [&](Metrics& own, const StudiedTextConfig& text, TokenRange range) {
+    const auto whole =
+        perplexity_base(model(), named(text, range), tokens_of(text, range), config_.context, how.device);
     add_perplexity(own, *whole, whole->measure(*made, *layers.begin()));
   };
   score(metrics, config_.text, {0, config_.tokens});

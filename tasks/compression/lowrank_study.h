@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tasks/compression/head_budget.h"
-#include "tasks/compression/head_removal.h"
+#include "tasks/compression/compress.h"
 #include "tasks/compression/perplexity_base.h"
-#include "tasks/compression/refine.h"
 #include "tasks/compression/weight_refinement.h"
-#include "tasks/measure/studied_model.h"
 #include "tasks/measurement.h"
 
 namespace headroom::tasks {
@@ -77,17 +74,10 @@ class LowRankStudy : public Measurement {
 
  private:
   StudiedModel& model() const { return model_.get(); }
-  std::shared_ptr<const PerplexityBase> base(const StudiedTextConfig& text, TokenRange tokens,
-                                             engine::Device device) const;
-  /// Made on the CPU, except for the run over the calibration text.
-  std::shared_ptr<const HeadDecompositions> decompositions(engine::Device device) const;
-  /// The calibration's text in pieces of the context.
-  TokenBatch calibration_pieces() const;
-  CompressionPlan plan_of(const std::set<int64_t>& layers, engine::Device device) const;
-  /// The model with narrower heads, or fewer.
-  models::ModelEdit smaller(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const;
-  models::ModelEdit without_pieces(const std::set<int64_t>& layers, uint64_t seed, engine::Device device) const;
-  models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how, Metrics& metrics) const;
+  /// Those of a range that the text has.
+  std::vector<int32_t> tokens_of(const StudiedTextConfig& text, TokenRange range) const;
+  CompressionRequest request_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const;
+  models::ModelEdit refined_by_weights(const models::ModelEdit& edit, Metrics& metrics) const;
   Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
                      Metrics* validation = nullptr) const;
   Metrics each_layer(uint64_t seed, const MeasurementRun& how) const;

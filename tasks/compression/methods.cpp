@@ -70,7 +70,7 @@ HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, mo
                                        const std::set<int64_t>& layers)
     : base_(base), qk_(qk), vo_(vo), can_join_(calibration.has.joined && tasks::can_join(qk, vo, base)) {
   require_suited(qk, base_);
-  const CalibrationNeeds needs = needs_of(qk) | needs_of(vo), has = calibration.has;
+  const CalibrationNeeds needs = needs_of(qk, vo), has = calibration.has;
   require((!needs.before_turn || has.before_turn) && (!needs.after_turn || has.after_turn) &&
               (!needs.outputs || has.outputs),
           "compression: qk {} and vo {} read activations that the calibration does not have", name_of(qk), name_of(vo));
@@ -168,40 +168,31 @@ void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGro
   covariances.seen_queries = sum_of(queries);
 }
 
-ValueWeights HeadDecompositions::value_weights(int64_t layer, int64_t kv_head) const {
+Tensor HeadDecompositions::output_weights(int64_t layer, int64_t kv_head) const {
   const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
   const int64_t dim = group.v_dim, shared = group.heads / group.key_value_heads();
-  const std::string path = fmt::format("blocks.{}.attention.", layer);
-  ValueWeights weights{.value = weight(path + "0.v_proj.weight")
-                                    .slice(0, kv_head * dim, (kv_head + 1) * dim)
-                                    .to(DType::f64)
-                                    .contiguous()};  // (d, D)
+  const Tensor& whole = weight(fmt::format("blocks.{}.attention.o_proj.weight", layer));  // (D, H·d)
   std::vector<Tensor> outputs;
   for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
-    outputs.push_back(
-        weight(path + "o_proj.weight").slice(1, h * dim, (h + 1) * dim).to(DType::f64).contiguous());  // (D, d)
-  weights.output = engine::concat(outputs, 0);                                                         // (G·D, d)
-  return weights;
+    outputs.push_back(whole.slice(1, h * dim, (h + 1) * dim).to(DType::f64).contiguous());  // (D, d)
+  return engine::concat(outputs, 0);
 }
 
 ValueMaps HeadDecompositions::joined_values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
-  const ValueWeights first = value_weights(layer, kv_head), second = value_weights(layer, kv_head + 1);
   const MomentsByHead& outputs = calibration.layers[static_cast<size_t>(layer)].joined_outputs;
-  return value_maps(vo_, {engine::concat({first.value, second.value}, 0), beside(first.output, second.output)},
+  return value_maps(beside(output_weights(layer, kv_head), output_weights(layer, kv_head + 1)),
                     calibration.shrunk(outputs.at(static_cast<size_t>(kv_head)), false));
 }
 
 ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
   const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
   const int64_t shared = group.heads / group.key_value_heads();
-  const ValueWeights weights = value_weights(layer, kv_head);
-  if (!needs_of(vo_).any()) return value_maps(vo_, weights, {});
   const MomentsByHead& moments = calibration.layers[static_cast<size_t>(layer)].outputs;
   require(!moments.empty(), "compression: the calibration did not look at layer {}", layer);
   std::vector<Tensor> own;  // (d, d) of each query head
   for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
     own.push_back(moments[static_cast<size_t>(h)].moment(false));
-  return value_maps(vo_, weights, calibration.shrunk(sum_of(own)));
+  return value_maps(output_weights(layer, kv_head), calibration.shrunk(sum_of(own)));
 }
 
 const LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
@@ -211,23 +202,17 @@ const LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
 }
 
 double HeadDecompositions::tail(const HeadPlace& place, int64_t rank) const {
+  if (!place.is_vo && !place.is_joined) return qk_tail(place.layer, place.kv_head, rank);
+  const LayerMaps& maps = maps_of(place.layer);
   const auto at = static_cast<size_t>(place.kv_head);
-  if (place.is_joined) {
-    const LayerMaps& maps = maps_of(place.layer);
-    return (place.is_vo ? maps.joined_values.at(at).tails : maps.joined_scores.at(at).tails)
-        .at(static_cast<size_t>(rank));
-  }
-  return place.is_vo ? vo_tail(place.layer, place.kv_head, rank) : qk_tail(place.layer, place.kv_head, rank);
+  const std::vector<ValueMaps>& values = place.is_joined ? maps.joined_values : maps.values;
+  return (place.is_vo ? values.at(at).tails : maps.joined_scores.at(at).tails).at(static_cast<size_t>(rank));
 }
 
 double HeadDecompositions::qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const {
   const std::vector<double>& tails = maps_of(layer).scores.at(static_cast<size_t>(kv_head)).tails;
   require(!tails.empty(), "compression: {} does not tell what a rank leaves out", name_of(qk_));
   return tails.at(static_cast<size_t>(rank));
-}
-
-double HeadDecompositions::vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const {
-  return maps_of(layer).values.at(static_cast<size_t>(kv_head)).tails.at(static_cast<size_t>(rank));
 }
 
 models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
@@ -243,7 +228,7 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
     const LayerMaps& maps = maps_of(layer);
     LayerWriter writer(base_, plan, layer, weights_);
     LayerMaps own = maps;
-    if (!plan.cache.empty() && (vo_ == VoMethod::product || vo_ == VoMethod::whitened))
+    if (!plan.cache.empty())
       for (auto* values : {&own.values, &own.joined_values})
         std::transform(values->begin(), values->end(), values->begin(), with_weighed_values);
     layers[static_cast<size_t>(layer)].groups = writer.write(own, out.weights);

@@ -34,16 +34,14 @@ class HeadDecompositions {
   /// turn where the method's name says so; pairs: of the pairs' parts at uniform angles. Throws Error for pairs-even,
   /// and a layer that was not taken apart.
   double qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
-  /// Plain: ‖W_V − W_r‖², product: ‖W_O W_V − …‖², pca: E‖y − y'‖² of the heads' outputs, whitened: E‖W_O (y − y')‖²,
-  /// as if query heads' outputs were independent.
-  double vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
-  /// The one or the other; of joined heads up to twice their width.
+  /// qk_tail(), or of values E‖W_O (y − y')‖² of the heads' outputs y, as if those of query heads were independent; of
+  /// joined heads up to twice their width.
   double tail(const HeadPlace& place, int64_t rank) const;
   /// Whether neighbouring heads can be joined: where can_join() and the calibration looked at them together.
   bool can_join() const { return can_join_; }
 
-  /// The compressed model; where the plan names formats of the cache, directions of values (product, whitened) carry
-  /// what each adds to the output, in place of W_O. Throws Error as validate(), for other methods than these, and a
+  /// The compressed model; where the plan names formats of the cache, directions of values carry what each adds to the
+  /// output, in place of W_O. Throws Error as validate(), for other methods than these, and a
   /// layer that was not taken apart.
   models::ModelEdit edit(const CompressionPlan& plan) const;
   /// The config of the model that was taken apart.
@@ -60,8 +58,8 @@ class HeadDecompositions {
   void see_turned(ScoreCovariances& covariances, const models::HeadGroup& group, int64_t layer, int64_t length) const;
   ValueMaps values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
   ValueMaps joined_values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
-  /// W_V (d, D) and the W_O (G·D, d) of its query heads, stacked, f64.
-  ValueWeights value_weights(int64_t layer, int64_t kv_head) const;
+  /// W_O (G·D, d) of a key-value head's query heads, stacked, f64.
+  Tensor output_weights(int64_t layer, int64_t kv_head) const;
 
   models::TransformerConfig base_;
   QkMethod qk_;

@@ -1,5 +1,7 @@
 #include "tasks/compression/perplexity_base.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -45,6 +47,15 @@ Perplexity PerplexityBase::measure(const models::Transformer& model, int64_t fir
     return some_of(states_.final(), window, windows.size());
   };
   return measure_perplexity(model, tokenizer_, tokens_, options, &base_);
+}
+
+std::shared_ptr<const PerplexityBase> perplexity_base(StudiedModel& model, const std::string& text,
+                                                      std::span<const int32_t> tokens, int64_t context,
+                                                      engine::Device device) {
+  return model.once<PerplexityBase>(fmt::format("perplexity {} {} {}", text, context, device.str()), [&] {
+    return PerplexityBase(model.transformer(device), *model.tokenizer(), {tokens.begin(), tokens.end()},
+                          {.context = context, .bos = model.description().text_begin()});
+  });
 }
 
 }  // namespace headroom::tasks

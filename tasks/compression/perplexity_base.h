@@ -1,9 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "tasks/compression/entering_states.h"
 #include "tasks/measure/perplexity.h"
+#include "tasks/measure/studied_model.h"
 
 namespace headroom::tasks {
 
@@ -30,5 +34,10 @@ class PerplexityBase {
   EnteringStates states_;
   Perplexity uncompressed_;
 };
+
+/// That of a text's tokens; the model keeps it by the text's name.
+std::shared_ptr<const PerplexityBase> perplexity_base(StudiedModel& model, const std::string& text,
+                                                      std::span<const int32_t> tokens, int64_t context,
+                                                      engine::Device device);
 
 }  // namespace headroom::tasks

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/error.h"
 #include "engine/name_table.h"
@@ -35,13 +36,7 @@ constexpr NameTable<QkMethod, 14> qk_names{{
     {QkMethod::whitened_rotated, "whitened-rotated"},
     {QkMethod::whitened_rotated_grouped, "whitened-rotated-grouped"},
 }};
-constexpr NameTable<VoMethod, 5> vo_names{{
-    {VoMethod::none, "none"},
-    {VoMethod::plain, "plain"},
-    {VoMethod::product, "product"},
-    {VoMethod::pca, "pca"},
-    {VoMethod::whitened, "whitened"},
-}};
+constexpr NameTable<VoMethod, 2> vo_names{{{VoMethod::none, "none"}, {VoMethod::whitened, "whitened"}}};
 
 /// Heads of the same shape as many times.
 bool are_alike(HeadGroup a, const HeadGroup& b) {
@@ -132,25 +127,22 @@ std::vector<std::string> vo_method_names() { return names_in(vo_names); }
 QkMethod qk_method_named(std::string_view name) { return named_in(qk_names, name, "qk", "method"); }
 VoMethod vo_method_named(std::string_view name) { return named_in(vo_names, name, "vo", "method"); }
 
-CalibrationNeeds needs_of(QkMethod method) {
-  switch (method) {
+CalibrationNeeds needs_of(QkMethod qk, VoMethod vo) {
+  const CalibrationNeeds outputs{.outputs = vo != VoMethod::none};
+  switch (qk) {
     case QkMethod::pca:
     case QkMethod::pairs:
     case QkMethod::pairs_grouped:
     case QkMethod::whitened:
     case QkMethod::whitened_grouped:
     case QkMethod::whitened_relative:
-      return {.before_turn = true};
+      return CalibrationNeeds{.before_turn = true} | outputs;
     case QkMethod::whitened_rotated:
     case QkMethod::whitened_rotated_grouped:
-      return {.after_turn = true};
+      return CalibrationNeeds{.after_turn = true} | outputs;
     default:
-      return {};
+      return outputs;
   }
-}
-
-CalibrationNeeds needs_of(VoMethod method) {
-  return {.outputs = method == VoMethod::pca || method == VoMethod::whitened};
 }
 
 bool has_own_keys(QkMethod method) {
@@ -205,8 +197,8 @@ std::vector<int64_t> possible_ranks(QkMethod method, const TransformerConfig& ba
 }
 
 std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim) {
-  std::vector<int64_t> ranks;
-  for (int64_t rank = 1; rank <= dim && method != VoMethod::none; ++rank) ranks.push_back(rank);
+  std::vector<int64_t> ranks(static_cast<size_t>(method == VoMethod::none ? 0 : dim));
+  std::iota(ranks.begin(), ranks.end(), 1);
   return ranks;
 }
 

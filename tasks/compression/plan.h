@@ -38,9 +38,6 @@ enum class QkMethod {
 /// the G query heads that share a value head stacked, C the sum of their outputs' second moments.
 enum class VoMethod {
   none,
-  plain,     ///< W_V = U S Vᵀ: E = U_rᵀ, F = U_r
-  product,   ///< W_O W_V = U S Vᵀ: E W_V = V_rᵀ, W_O F = U_r S_r
-  pca,       ///< the first r eigenvectors of C
   whitened,  ///< W_O C^½ = U S Vᵀ: F = C^½ V_r, E = V_rᵀ C^-½
 };
 
@@ -58,8 +55,7 @@ VoMethod vo_method_named(std::string_view name);
 bool can_join(QkMethod qk, VoMethod vo, const models::TransformerConfig& base);
 
 /// What of a calibration they read.
-CalibrationNeeds needs_of(QkMethod method);
-CalibrationNeeds needs_of(VoMethod method);
+CalibrationNeeds needs_of(QkMethod qk, VoMethod vo = VoMethod::none);
 
 /// Whether every query head gets key and value projections of its own.
 bool has_own_keys(QkMethod method);

@@ -89,6 +89,9 @@ StudiedModel::StudiedModel(const StudiedModelConfig& config, const DataRoots& ro
   validate(config);
 }
 
+StudiedModel::StudiedModel(std::unique_ptr<models::ModelFiles> files)
+    : config_{.model = files->path().string()}, files_(std::move(files)) {}
+
 const models::Transformer& StudiedModel::transformer(engine::Device device) {
   return transformers_.get(device, [&] {
     if (config_.is_random) return random_copy(description().config);

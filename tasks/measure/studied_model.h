@@ -77,6 +77,7 @@ class StudiedModel {
   std::map<std::string, std::string> hashes(const StudiedTextConfig& text);
 
   StudiedModel(const StudiedModelConfig& config, const DataRoots& roots);
+  explicit StudiedModel(std::unique_ptr<models::ModelFiles> files);
 
  private:
   struct ProbedSpan {

@@ -21,12 +21,12 @@ void compress(CompressArguments& arguments) {
   for (const auto& [option, is_given] : {std::pair("--method", has_method), {"--format", !arguments.format.empty()}})
     if (!is_given && arguments.budget.empty()) throw UsageError(fmt::format("{} is required", option));
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
+  arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   CompressJob job = job_of(arguments);
   if (!arguments.json)
     print_text("{}\n{} as {}: will load in {}\n", wrapped(text_of(savings_of(arguments, job)), 80), arguments.out,
                arguments.format, models::loaded_by(job.format, arguments.out));
   if (!arguments.json && !job.cut.splitter.empty()) print_text("text     {}\n", job.cut.words());
-  arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   const Compression done = [&] {
     ProgressLine line;  // gone before anything is printed
     return compress(arguments, job, [&](const std::string& what, double share) { line.show(what, share); });

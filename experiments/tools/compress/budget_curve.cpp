@@ -9,8 +9,6 @@
 #include <set>
 
 #include "engine/error.h"
-#include "experiments/output/file.h"
-#include "experiments/output/plot/svg.h"
 #include "experiments/output/wrap.h"
 #include "experiments/tools/compress/divergence.h"
 #include "tasks/compression/perplexity_base.h"
@@ -19,11 +17,6 @@ namespace headroom::experiments {
 namespace {
 
 const char* format_name(engine::BlockFormat format) { return engine::traits_of(format).name; }
-
-tasks::MeasuredPlan plan_within(const CacheLimit& limit, const tasks::CacheBudget& budget) {
-  if (limit.of == CacheLimit::Of::kl) return budget.within(limit.value);
-  return budget.spend(limit.bytes(budget.full()));
-}
 
 /// Budgets of the curve from the largest: the plain formats' bytes, half of q8_0's, shares of f16's and what was
 /// bought.
@@ -38,33 +31,6 @@ std::set<int64_t, std::greater<>> curve_budgets(const tasks::CacheBudget& budget
     }
   std::erase_if(all, [&](int64_t bytes) { return bytes < budget.least(); });
   return all;
-}
-
-std::vector<CurvePoint> measured_curve(const CompressArguments& arguments, const CompressJob& job,
-                                       const models::Transformer& base, const tasks::HeadDecompositions& heads,
-                                       const tasks::CacheBudget& budget, int64_t bought,
-                                       const CompressProgress& progress) {
-  const auto tokenizer = job.base->tokenizer();
-  std::vector<int32_t> tokens = job.evaluation->tokens;
-  const tasks::PerplexityBase text(base, *tokenizer, std::move(tokens),
-                                   {.context = arguments.context, .bos = job.base->description().text_begin()});
-  const auto budgets = curve_budgets(budget, bought);
-  const auto all = static_cast<double>(tasks::cache_formats.size() + budgets.size());
-  std::vector<CurvePoint> curve;
-  const auto add = [&](const std::string& plain, int64_t allowed, const tasks::CompressionPlan& plan) {
-    progress(fmt::format("curve: {} bytes a token", allowed), static_cast<double>(curve.size()) / all);
-    const auto model = models::load(base, heads.edit(plan));
-    curve.push_back({plain, allowed, budget.bytes(plan), text.measure(*model, 0)});
-  };
-  for (const engine::BlockFormat format : tasks::cache_formats)
-    if (const auto plan = budget.plain(format)) add(format_name(format), budget.bytes(*plan), *plan);
-  int64_t last = 0;
-  for (const int64_t allowed : budgets) {
-    const tasks::CompressionPlan plan = budget.spend(allowed).plan;
-    if (budget.bytes(plan) != last) add("", allowed, plan);  // a little more may buy the same
-    last = budget.bytes(plan);
-  }
-  return curve;
 }
 
 double ratio(const CurvePoint& point) { return std::exp(point.measured.against->nll_added); }
@@ -93,17 +59,29 @@ std::string point_name(const CurvePoint& point) {
 
 }  // namespace
 
-SpentBudget spend(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
-                  const tasks::HeadDecompositions& heads, const tasks::CacheBudget& budget,
-                  const CompressProgress& progress) {
-  tasks::MeasuredPlan bought = plan_within(*job.limit, budget);
-  SpentBudget spent{.plan = std::move(bought.plan), .measured_kl = bought.kl};
-  spent.bytes = budget.bytes(spent.plan), spent.original = budget.full();
-  spent.expected_kl = budget.expected_kl(spent.plan);
-  if (arguments.curve.empty()) return spent;
-  spent.curve = measured_curve(arguments, job, base, heads, budget, spent.bytes, progress);
-  write_file(arguments.curve, svg_of(curve_plot(spent.curve), {.surface = Surface::file}));
-  return spent;
+std::vector<CurvePoint> budget_curve(const CompressArguments& arguments, const CompressJob& job,
+                                     const tasks::Compressed& made, engine::Device device,
+                                     const tasks::CompressionProgress& progress) {
+  const auto measured = tasks::measured_cache(*job.base, job.request, device);
+  const tasks::CacheBudget& budget = *measured->budget;
+  const auto text = tasks::perplexity_base(*job.base, "evaluation", job.evaluation->tokens, arguments.context, device);
+  const auto budgets = curve_budgets(budget, made.cache->bytes);
+  const auto all = static_cast<double>(tasks::cache_formats.size() + budgets.size());
+  std::vector<CurvePoint> curve;
+  const auto add = [&](const std::string& plain, int64_t allowed, const tasks::CompressionPlan& plan) {
+    progress(fmt::format("curve: {} bytes a token", allowed), static_cast<double>(curve.size()) / all);
+    const auto model = job.base->edited(measured->heads->edit(plan), device);
+    curve.push_back({plain, allowed, budget.bytes(plan), text->measure(*model, 0)});
+  };
+  for (const engine::BlockFormat format : tasks::cache_formats)
+    if (const auto plan = budget.plain(format)) add(format_name(format), budget.bytes(*plan), *plan);
+  int64_t last = 0;
+  for (const int64_t allowed : budgets) {
+    const tasks::CompressionPlan plan = budget.spend(allowed).plan;
+    if (budget.bytes(plan) != last) add("", allowed, plan);  // a little more may buy the same
+    last = budget.bytes(plan);
+  }
+  return curve;
 }
 
 std::string sentence_of(const std::vector<CurvePoint>& curve) {
@@ -158,36 +136,43 @@ Plot curve_plot(const std::vector<CurvePoint>& curve) {
   return plot;
 }
 
-std::string text_of(const CompressArguments& arguments, const SpentBudget& spent) {
+std::string text_of(const CompressArguments& arguments, const tasks::Compressed& made,
+                    const std::vector<CurvePoint>& curve) {
+  const auto of_original = [&](int64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(made.cache->original);
+  };
   std::string out;
-  if (const std::string sentence = sentence_of(spent.curve); !sentence.empty()) out += wrapped(sentence, 80) + "\n";
-  out +=
-      fmt::format("budget   {}: {} bytes a token, {:.3f} of {} in f16; KL on --calibrate {:.3g}, {:.3g} expected\n",
-                  arguments.budget, spent.bytes, static_cast<double>(spent.bytes) / static_cast<double>(spent.original),
-                  spent.original, spent.measured_kl, spent.expected_kl);
-  out += fmt::format("keys     {}\nvalues   {}\n", choices_text(spent.plan, false), choices_text(spent.plan, true));
-  if (spent.curve.empty()) return out;
+  if (const std::string sentence = sentence_of(curve); !sentence.empty()) out += wrapped(sentence, 80) + "\n";
+  out += fmt::format("budget   {}: {} bytes a token, {:.3f} of {} in f16; KL on --calibrate {:.3g}, {:.3g} expected\n",
+                     arguments.budget, made.cache->bytes, of_original(made.cache->bytes), made.cache->original,
+                     made.cache->measured_kl, made.cache->expected_kl);
+  out += fmt::format("keys     {}\nvalues   {}\n", choices_text(made.plan, false), choices_text(made.plan, true));
+  if (curve.empty()) return out;
   out += fmt::format("{:<20}{:>14}{:>10}{:>14}{:>12}\n", "", "bytes a token", "of f16", "perplexity x", "KL");
-  for (const CurvePoint& point : spent.curve)
+  for (const CurvePoint& point : curve)
     out += fmt::format("{:<20}{:>14}{:>10.3f}{:>14.4f}{:>12.5f}\n", point_name(point), point.bytes,
-                       static_cast<double>(point.bytes) / static_cast<double>(spent.original), ratio(point), kl(point));
+                       of_original(point.bytes), ratio(point), kl(point));
   return out + fmt::format("figure   {}\n", arguments.curve);
 }
 
-nlohmann::ordered_json json_of(const CompressArguments& arguments, const SpentBudget& spent) {
+nlohmann::ordered_json json_of(const CompressArguments& arguments, const tasks::Compressed& made,
+                               const std::vector<CurvePoint>& curve) {
   nlohmann::ordered_json cache = nlohmann::ordered_json::array();
-  for (const std::vector<tasks::HeadCache>& layer : spent.plan.cache) {
+  for (const std::vector<tasks::HeadCache>& layer : made.plan.cache) {
     nlohmann::ordered_json& heads = cache.emplace_back(nlohmann::ordered_json::array());
     for (const tasks::HeadCache& head : layer)
       heads.push_back({{"keys", format_name(head.keys)}, {"values", format_name(head.values)}});
   }
-  nlohmann::ordered_json out{
-      {"asked", arguments.budget},        {"bytes_per_token", spent.bytes},   {"f16_bytes_per_token", spent.original},
-      {"expected_kl", spent.expected_kl}, {"measured_kl", spent.measured_kl}, {"cache", std::move(cache)},
-      {"joined", spent.plan.joined}};
-  if (spent.curve.empty()) return out;
-  out["finding"] = sentence_of(spent.curve);
-  for (const CurvePoint& point : spent.curve) {
+  nlohmann::ordered_json out{{"asked", arguments.budget},
+                             {"bytes_per_token", made.cache->bytes},
+                             {"f16_bytes_per_token", made.cache->original},
+                             {"expected_kl", made.cache->expected_kl},
+                             {"measured_kl", made.cache->measured_kl},
+                             {"cache", std::move(cache)},
+                             {"joined", made.plan.joined}};
+  if (curve.empty()) return out;
+  out["finding"] = sentence_of(curve);
+  for (const CurvePoint& point : curve) {
     nlohmann::ordered_json own{
         {"plain", point.plain}, {"allowed_bytes", point.allowed}, {"bytes_per_token", point.bytes}};
     add_divergence(point.measured, own);

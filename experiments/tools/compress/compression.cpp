@@ -8,6 +8,8 @@
 #include <tuple>
 
 #include "engine/transfer.h"
+#include "experiments/output/file.h"
+#include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/tools/compress/divergence.h"
 #include "experiments/tools/compress/size_note.h"
@@ -20,25 +22,22 @@ namespace headroom::experiments {
 namespace {
 
 /// Both models' perplexities, of matrices in f32: before --dtype rounds those that changed.
-void measure(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
-             const CompressedModel& made, ModelAccount& before, ModelAccount& after) {
+void measure(const CompressArguments& arguments, const CompressJob& job, engine::Device device, Compression& done) {
   if (!job.evaluation) return;
-  const auto compressed = models::load(base, made.edit);
-  std::vector<int32_t> tokens = job.evaluation->tokens;
-  const auto tokenizer = job.base->tokenizer();
-  const tasks::PerplexityBase measured(base, *tokenizer, std::move(tokens),
-                                       {.context = arguments.context, .bos = job.base->description().text_begin()});
-  before.perplexity = measured.uncompressed();
-  after.perplexity = measured.measure(*compressed, *job.layers.begin());
+  const auto compressed = job.base->edited(done.made.edit, device);
+  const auto measured =
+      tasks::perplexity_base(*job.base, "evaluation", job.evaluation->tokens, arguments.context, device);
+  done.before.perplexity = measured->uncompressed();
+  done.after.perplexity = measured->measure(*compressed, *job.request.layers.begin());
 }
 
 /// The command that made the model, as it would be given again.
 std::string command_of(const CompressArguments& a, const CompressJob& job) {
   std::string text = fmt::format("headroom compress {} -o {}", shell_word(a.model), shell_word(a.out));
-  text += job.removed ? " --remove " + a.remove : fmt::format(" --part {} --method {}", a.part, a.method);
+  text += job.request.removed ? " --remove " + a.remove : fmt::format(" --part {} --method {}", a.part, a.method);
   if (!a.vo_method.empty()) text += " --vo-method " + a.vo_method;
   text += fmt::format(" {} --layers {}", rank_option(a), a.layers);
-  if (job.limit) text += fmt::format(" --budget-tokens {}", a.budget_tokens);
+  if (job.request.allowance.names_formats()) text += fmt::format(" --budget-tokens {}", a.budget_tokens);
   if (a.seed != 0) text += fmt::format(" --seed {}", a.seed);
   const auto add_text = [&](const char* option, const std::optional<TextRange>& range) {
     if (range)
@@ -61,7 +60,7 @@ std::string command_of(const CompressArguments& a, const CompressJob& job) {
 }
 
 /// "12 of 90 kv-heads: layer 3: 0, 2; layer 7: 1", "2 of 30 layers: 3, 7", "the attention of 2 of 30 layers: 3, 7".
-std::string removed_text(const CompressArguments& arguments, const CompressedModel& made) {
+std::string removed_text(const CompressArguments& arguments, const tasks::Compressed& made) {
   const tasks::RemovedPart part = tasks::removed_part_named(arguments.remove);
   const bool is_attention = part == tasks::RemovedPart::attention;
   std::string text = fmt::format("{}{} of {} {}", is_attention ? "the attention of " : "", made.removed.size(),
@@ -77,7 +76,7 @@ std::string removed_text(const CompressArguments& arguments, const CompressedMod
   return text;
 }
 
-models::ModelCard card_of(const CompressArguments& arguments, const CompressJob& job, const CompressedModel& made,
+models::ModelCard card_of(const CompressArguments& arguments, const CompressJob& job, const tasks::Compressed& made,
                           const ModelAccount& before, const ModelAccount& after) {
   models::ModelCard card{.base = arguments.model};
   card.base_bytes = before.bytes;
@@ -91,9 +90,11 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
                              fmt::format("{}", fmt::join(ranks[static_cast<size_t>(layer)], ", ")));
     card.parts.push_back(std::move(own));
   };
-  if (job.plan.qk != tasks::QkMethod::none) part("queries and keys", name_of(job.plan.qk), made.plan.qk_ranks);
-  if (job.plan.vo != tasks::VoMethod::none) part("values and output", name_of(job.plan.vo), made.plan.vo_ranks);
-  if (job.removed) card.parts.push_back({.name = "removed", .method = removed_text(arguments, made), .ranks = {}});
+  const auto& [qk, vo] = std::pair(made.plan.qk, made.plan.vo);
+  if (qk != tasks::QkMethod::none) part("queries and keys", name_of(qk), made.plan.qk_ranks);
+  if (vo != tasks::VoMethod::none) part("values and output", name_of(vo), made.plan.vo_ranks);
+  if (job.request.removed)
+    card.parts.push_back({.name = "removed", .method = removed_text(arguments, made), .ranks = {}});
   const auto text = [](const TextRange& range) {
     return models::ModelCard::Text{range.file, range.sha256, range.begin, range.end};
   };
@@ -109,11 +110,11 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
   };
   measure_of("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters));
   measure_of("key-value cache, bytes per token (f32)", before.cache_bytes, after.cache_bytes);
-  if (made.budget)
+  if (made.cache)
     card.notes.push_back(
         fmt::format("Key-value cache as the config names it for each head: {} bytes per token; the "
                     "original's takes {} in f16.",
-                    made.budget->bytes, made.budget->original));
+                    made.cache->bytes, made.cache->original));
   if (after.perplexity) {
     measure_of(fmt::format("perplexity (disjoint {})", arguments.context), before.perplexity->ppl,
                after.perplexity->ppl);
@@ -131,47 +132,47 @@ nlohmann::ordered_json json_of(const std::optional<TextRange>& range) {
   return {{"file", range->file}, {"sha256", range->sha256}, {"tokens", {range->begin, range->end}}};
 }
 
-std::unique_ptr<models::Transformer> loaded(const models::ModelFiles& files, engine::Device device, models::Keep keep) {
-  const engine::DeviceScope scope(device);
-  return files.load({.keep = keep});
-}
-
 /// The speeds of both models as `generate` runs them: weights as the files hold them.
 void measure_files(const CompressArguments& arguments, const CompressJob& job, engine::Device device,
                    ModelAccount& before, ModelAccount& after) {
-  const int64_t prompt = std::min<int64_t>(arguments.context, job.base->description().context - 32);
+  const int64_t prompt = std::min<int64_t>(arguments.context, job.description().context - 32);
+  const engine::DeviceScope scope(device);
   const auto written = models::ModelFiles::open(arguments.out);
-  const auto first = loaded(*job.base, device, models::Keep::stored),
-             second = loaded(*written, device, models::Keep::stored);
+  const auto first = job.base->files().load({.keep = models::Keep::stored}),
+             second = written->load({.keep = models::Keep::stored});
   std::tie(before.speed, after.speed) = measure_speeds(*first, *second, prompt, 32);
 }
 
 }  // namespace
 
 PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob& job) {
-  return possible_savings(job.base->description().config, models::model_bytes(arguments.model));
+  return possible_savings(job.description().config, models::model_bytes(arguments.model));
 }
 
-Compression compress(const CompressArguments& arguments, CompressJob& job, const CompressProgress& progress) {
+Compression compress(const CompressArguments& arguments, CompressJob& job, const tasks::CompressionProgress& progress) {
   const engine::Device device = engine::device_of(arguments.device);
-  std::unique_ptr<models::Transformer> base = loaded(*job.base, device, models::Keep::computed);
-  Compression done{.made = make_compressed(arguments, job, *base, progress)};
-  const CompressedModel& made = done.made;
+  Compression done{.made = tasks::compress(*job.base, job.request, device, progress)};
+  const tasks::Compressed& made = done.made;
+  if (!arguments.curve.empty()) {
+    done.curve = budget_curve(arguments, job, made, device, progress);
+    write_file(arguments.curve, svg_of(curve_plot(done.curve), {.surface = Surface::file}));
+  }
   // Without a piece that may go the model is whole, as compat holds it for the same programs.
-  const bool is_whole = job.removed && made.removed.empty();
+  const bool is_whole = job.request.removed && made.removed.empty();
   if (is_whole && job.format == models::ExportFormat::plain) job.format = models::ExportFormat::compat;
-  done.before = counted(job.base->description().config, arguments.context);
+  done.before = counted(job.description().config, arguments.context);
   done.after = counted(made.edit.config, arguments.context);
   done.before.bytes = models::model_bytes(arguments.model);
-  measure(arguments, job, *base, made, done.before, done.after);
-  base.reset();  // the files are loaded again below
+  measure(arguments, job, device, done);
+  // The files are all that is needed of it from here on.
+  job.base = std::make_shared<tasks::StudiedModel>(models::ModelFiles::open(arguments.model));
   models::ExportOptions options{.force = arguments.force};
   if (!arguments.dtype.empty()) options.type = models::weight_type_named(arguments.dtype);
   options.card = card_of(arguments, job, made, done.before, done.after);
   done.calibration_note = calibration_note(job);
   for (const std::string& note : {made.shortage, done.calibration_note})
     if (!note.empty()) options.card->notes.push_back(note);
-  done.written = models::export_model(*job.base, made.edit, job.format, arguments.out, options);
+  done.written = models::export_model(job.base->files(), made.edit, job.format, arguments.out, options);
   done.after.bytes = done.written.bytes;
   if (!arguments.without_speed) measure_files(arguments, job, device, done.before, done.after);
   done.size_note = size_note(arguments, job, made.edit, done.before, done.after);
@@ -182,8 +183,8 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
   nlohmann::ordered_json out{{"out", arguments.out},
                              {"format", arguments.format},
                              {"loads_in", models::loaded_by(job.format, arguments.out)},
-                             {"qk_method", name_of(job.plan.qk)},
-                             {"vo_method", name_of(job.plan.vo)},
+                             {"qk_method", name_of(done.made.plan.qk)},
+                             {"vo_method", name_of(done.made.plan.vo)},
                              {"ranks", rank_option(arguments)},
                              {"qk_ranks", done.made.plan.qk_ranks},
                              {"vo_ranks", done.made.plan.vo_ranks},
@@ -193,7 +194,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                              {"context", arguments.context},
                              {"possible_savings", json_of(savings_of(arguments, job))}};
   if (!job.cut.splitter.empty()) add_text_cut(job.cut, out);
-  if (job.removed) {
+  if (job.request.removed) {
     out["remove"] = arguments.remove;
     out["removed"] = nlohmann::ordered_json::array();
     for (const tasks::RemovedPiece& piece : done.made.removed) out["removed"].push_back({piece.layer, piece.index});
@@ -205,7 +206,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                          {"trained", done.made.refinement->trained},
                          {"first_loss", done.made.refinement->first_loss},
                          {"last_loss", done.made.refinement->last_loss}};
-  if (done.made.budget) out["budget"] = json_of(arguments, *done.made.budget);
+  if (done.made.cache) out["budget"] = json_of(arguments, done.made, done.curve);
   out["before"] = json_of(done.before);
   out["after"] = json_of(done.after);
   out["logit_error"] = done.written.logit_error;
@@ -215,7 +216,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
 }
 
 std::string text_of(const CompressArguments& arguments, const Compression& done) {
-  std::string out = done.made.budget ? text_of(arguments, *done.made.budget) : "";
+  std::string out = done.made.cache ? text_of(arguments, done.made, done.curve) : "";
   const auto add_note = [&](const std::string& note) {
     if (!note.empty()) out += fmt::format("note     {}\n", note);
   };

@@ -3,14 +3,15 @@
 #include <string>
 
 #include "experiments/tools/compress/accounting.h"
-#include "experiments/tools/compress/make.h"
+#include "experiments/tools/compress/budget_curve.h"
 #include "experiments/tools/compress/possible_savings.h"
 
 namespace headroom::experiments {
 
 /// A compression from the model read to the files written.
 struct Compression {
-  CompressedModel made;
+  tasks::Compressed made;
+  std::vector<CurvePoint> curve{};  ///< of --curve
   ModelAccount before{}, after{};
   models::Conversion written{};
   std::string calibration_note{}, size_note{};  ///< what is to be said of both; "" where there is nothing
@@ -22,7 +23,7 @@ PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob
 /// Does the job: makes the smaller heads, measures perplexities before --dtype rounds what changed, writes the model
 /// with its card, reads it back, and measures both models' speeds as `generate` runs them. Throws Error where a file
 /// cannot be read or written, or what was written does not compute the same. A plain model that keeps all is compat.
-Compression compress(const CompressArguments& arguments, CompressJob& job, const CompressProgress& progress);
+Compression compress(const CompressArguments& arguments, CompressJob& job, const tasks::CompressionProgress& progress);
 
 /// All that came of it, as JSON and as the lines of a terminal.
 nlohmann::ordered_json json_of(const CompressArguments& arguments, const CompressJob& job, const Compression& done);

@@ -17,6 +17,8 @@
 namespace headroom::experiments {
 namespace {
 
+using Of = tasks::Allowance::Of;
+
 constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
 
 bool has_part(const CompressArguments& arguments, const char* part) {
@@ -42,20 +44,26 @@ void check_ranks(const CompressArguments& a) {
 }
 
 /// --budget, "cache=0.5".
-CacheLimit limit_of(const std::string& text) {
+tasks::Allowance cache_allowance(const std::string& text) {
   const size_t equals = std::min(text.find('='), text.size());
   const std::string name = text.substr(0, equals), number = text.substr(std::min(equals + 1, text.size()));
-  CacheLimit limit;
   const double most = name == "bytes" ? 1e15 : std::numeric_limits<double>::max();
-  limit.value = read_number(number, 0.0, most).value_or(0);
+  const double value = read_number(number, 0.0, most).value_or(0);
   require(
-      limit.value > 0 && (name == "cache" || name == "bytes" || name == "kl"),
+      value > 0 && (name == "cache" || name == "bytes" || name == "kl"),
       "--budget {}: expected cache=S, a share of the original's cache in f16, bytes=N a token, at most 1e15, or kl=X "
       "nats",
       excerpt(text, 40));
-  limit.of = name == "cache" ? CacheLimit::Of::share : name == "bytes" ? CacheLimit::Of::bytes : CacheLimit::Of::kl;
-  require(limit.of != CacheLimit::Of::share || limit.value <= 1, "--budget {}: expected a share of at most 1", text);
-  return limit;
+  require(name != "cache" || value <= 1, "--budget {}: expected a share of at most 1", text);
+  return {name == "cache" ? Of::cache_share : name == "bytes" ? Of::cache_bytes : Of::cache_kl, value};
+}
+
+tasks::Allowance allowance_of(const CompressArguments& a) {
+  if (!a.budget.empty()) return cache_allowance(a.budget);
+  if (!std::isnan(a.keep)) return {Of::parameters, a.keep};
+  if (!std::isnan(a.cache)) return {Of::cache, a.cache};
+  if (!std::isnan(a.kl)) return {Of::kl, a.kl};
+  return {a.mean_rank ? Of::same_cost : Of::given};
 }
 
 /// What --remove cannot go with.
@@ -120,14 +128,16 @@ TextRange text_of(const std::string& file, const std::string& range, const char*
 }
 
 void read_texts(const CompressArguments& a, CompressJob& job) {
-  const bool reads_activations = (tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo)).any();
+  tasks::CompressionRequest& request = job.request;
+  const bool reads_activations = tasks::needs_of(request.plan.qk, request.plan.vo).any();
+  const bool has_budget = request.allowance.is_measured();
   require(!reads_activations || !a.calibrate.empty(),
           "method {} is made from what the heads do on a text: needs --calibrate FILE", a.method);
-  require(!job.has_budget || !a.calibrate.empty(), "{} is spent by what heads lose on a text: needs --calibrate FILE",
+  require(!has_budget || !a.calibrate.empty(), "{} is spent by what heads lose on a text: needs --calibrate FILE",
           rank_option(a));
   require(a.refine.empty() || !a.calibrate.empty() || !a.refine_text.empty(),
           "--refine {} trains on a text: needs --refine-text FILE", a.refine);
-  const bool is_calibrated = reads_activations || job.has_budget;
+  const bool is_calibrated = reads_activations || has_budget;
   require(a.calibrate_tokens.empty() || is_calibrated || !a.refine.empty(),
           "--calibrate-tokens: nothing here is calibrated");
   require(a.eval_tokens.empty() || !a.eval.empty(), "--eval-tokens: needs --eval FILE");
@@ -135,7 +145,7 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
           "--refine-text and --refine-tokens: need --refine");
   if (!is_calibrated && a.refine.empty() && a.eval.empty()) return;
   const auto tokenizer = job.base->tokenizer();
-  job.cut = tasks::text_cut(job.base->description(), *tokenizer);
+  job.cut = tasks::text_cut(job.description(), *tokenizer);
   if (is_calibrated) job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
   if (!a.refine.empty()) {
     job.refinement = a.refine_text.empty()
@@ -144,38 +154,37 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
     require(job.refinement->count() > a.training.context, "{}: {} tokens are too few for windows of {}",
             job.refinement->file, job.refinement->count(), a.training.context);
   }
-  if (a.eval.empty()) return;
-  job.evaluation = text_of(a.eval, a.eval_tokens, "--eval-tokens", *tokenizer);
-  require(job.evaluation->count() >= a.context, "{}: {} tokens are fewer than the context of {}", a.eval,
-          job.evaluation->count(), a.context);
-  if (job.calibration) require_disjoint("calibration", *job.calibration, *job.evaluation);
-  if (job.refinement) require_disjoint("refinement", *job.refinement, *job.evaluation);
+  if (!a.eval.empty()) {
+    job.evaluation = text_of(a.eval, a.eval_tokens, "--eval-tokens", *tokenizer);
+    require(job.evaluation->count() >= a.context, "{}: {} tokens are fewer than the context of {}", a.eval,
+            job.evaluation->count(), a.context);
+    if (job.calibration) require_disjoint("calibration", *job.calibration, *job.evaluation);
+    if (job.refinement) require_disjoint("refinement", *job.refinement, *job.evaluation);
+  }
+  if (job.calibration) request.calibration = std::move(job.calibration->tokens);
+  if (job.refinement) request.refinement_text = std::move(job.refinement->tokens);
 }
 
 /// A config like that of the model to be made.
 models::TransformerConfig example_of(const CompressJob& job) {
-  const models::TransformerConfig& base = job.base->description().config;
-  if (!job.removed) return tasks::compressed_config(base, job.plan);
-  if (job.format == models::ExportFormat::compat) return base;  // what is gone adds zeros
-  return tasks::config_without(base, *job.removed, {tasks::pieces_of(*job.removed, base, job.layers).back()});
+  const models::TransformerConfig& base = job.description().config;
+  const tasks::CompressionRequest& request = job.request;
+  if (!request.removed) return tasks::compressed_config(base, request.plan);
+  if (request.keeps_shapes) return base;
+  return tasks::config_without(base, *request.removed,
+                               {tasks::pieces_of(*request.removed, base, request.layers).back()});
 }
 
 }  // namespace
 
 std::string calibration_note(const CompressJob& job) {
   constexpr int64_t enough = 4;
-  const int64_t width = job.base->description().config.width;
-  if (!job.calibration || job.removed || job.calibration->count() >= enough * width) return "";
+  const int64_t width = job.description().config.width;
+  if (!job.calibration || job.request.removed || job.calibration->count() >= enough * width) return "";
   return fmt::format(
       "{} tokens of calibration are few for a model of width {}: directions that they do not show count as free; give "
       "{} or more",
       job.calibration->count(), width, std::max(enough * width, usual_tokens));
-}
-
-std::optional<std::pair<tasks::BudgetOf, double>> budget_share(const CompressArguments& a) {
-  if (!std::isnan(a.keep)) return std::pair(tasks::BudgetOf::parameters, a.keep);
-  if (!std::isnan(a.cache)) return std::pair(tasks::BudgetOf::cache, a.cache);
-  return std::nullopt;
 }
 
 std::string rank_option(const CompressArguments& a) {
@@ -189,30 +198,33 @@ std::string rank_option(const CompressArguments& a) {
 
 CompressJob job_of(CompressArguments& arguments) {
   CompressJob job;
+  tasks::CompressionRequest& request = job.request;
   settle_budget(arguments);
-  if (!arguments.budget.empty()) job.limit = limit_of(arguments.budget);
-  job.base = models::ModelFiles::open(arguments.model);
-  const models::ModelDescription& description = job.base->description();
+  request.allowance = allowance_of(arguments);
+  job.base = std::make_shared<tasks::StudiedModel>(models::ModelFiles::open(arguments.model));
+  const models::ModelDescription& description = job.description();
   require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
           fmt::join(description.not_run, "; "));
-  job.plan = plan_of(arguments, description.config, job.layers);
-  if (!arguments.remove.empty()) job.removed = tasks::removed_part_named(arguments.remove);
-  job.has_budget = !arguments.rank;
-  require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
+  request.plan = plan_of(arguments, description.config, request.layers);
+  if (!arguments.remove.empty()) request.removed = tasks::removed_part_named(arguments.remove);
+  const tasks::Allowance& allowance = request.allowance;
+  require(!allowance.is_measured() || request.plan.qk != tasks::QkMethod::pairs_even,
           "{}: pairs-even has one width for all heads: use --rank", rank_option(arguments));
   job.format = models::export_format_named(arguments.format);
-  require(!job.has_budget || job.removed || job.format != models::ExportFormat::plain,
+  request.keeps_shapes = job.format == models::ExportFormat::compat;
+  require(!allowance.is_measured() || request.removed || job.format != models::ExportFormat::plain,
           "--format plain has one width for all heads: use --rank, not {}", rank_option(arguments));
-  if (const auto share = budget_share(arguments);
-      share && !job.removed) {  // that no ranks reach is said before a head is measured
-    const tasks::HeadCosts costs(description.config, job.plan.qk, job.plan.vo, job.layers);
-    costs.require_possible(share->first, share->second * costs.full(share->first));
+  if (!request.removed && (allowance.of == Of::parameters || allowance.of == Of::cache)) {
+    // That no ranks reach it is said before a head is measured.
+    const tasks::HeadCosts costs(description.config, request.plan.qk, request.plan.vo, request.layers);
+    const auto of = allowance.of == Of::cache ? tasks::BudgetOf::cache : tasks::BudgetOf::parameters;
+    costs.require_possible(of, allowance.value * costs.full(of));
   }
-  if (job.limit && job.limit->of != CacheLimit::Of::kl) {
+  if (allowance.of == Of::cache_share || allowance.of == Of::cache_bytes) {
     const int64_t full = models::cache_bytes(description.config, engine::BlockFormat::f16);
-    tasks::require_cache_bytes(job.limit->bytes(full), description.config, job.plan.qk, job.plan.vo);
+    tasks::require_cache_bytes(allowance.bytes(full), description.config, request.plan.qk, request.plan.vo);
   }
-  const std::string refusal = models::refusal_of(job.format, *job.base, example_of(job), arguments.out);
+  const std::string refusal = models::refusal_of(job.format, job.base->files(), example_of(job), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
   if (job.format != models::ExportFormat::compact && !arguments.dtype.empty())
     models::check_type(arguments.out, models::weight_type_named(arguments.dtype));
@@ -230,7 +242,9 @@ CompressJob job_of(CompressArguments& arguments) {
     arguments.training.seed = static_cast<uint64_t>(arguments.seed);
     arguments.training.checkpoint = arguments.checkpoint;
     tasks::validate(arguments.training);
+    request.refinement = arguments.training;
   }
+  request.context = arguments.context, request.format_tokens = arguments.budget_tokens;
   read_texts(arguments, job);
   return job;
 }

@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "models/write/export.h"
-#include "tasks/compression/head_costs.h"
-#include "tasks/compression/head_removal.h"
-#include "tasks/compression/plan.h"
-#include "tasks/compression/refine.h"
+#include "tasks/compression/compress.h"
 #include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
@@ -53,34 +50,14 @@ struct CompressArguments {
   bool force = false, json = false, without_speed = false;
 };
 
-/// What --budget allows a key-value cache, its formats included.
-struct CacheLimit {
-  enum class Of {
-    share,  ///< of the original's bytes in f16
-    bytes,  ///< of a token
-    kl,     ///< nats of divergence from the original, at as few bytes as that allows
-  };
-  Of of = Of::share;
-  double value = 1;
-
-  /// Bytes of a token, of a share or as given; `full`: the original's in f16. Not of a divergence.
-  int64_t bytes(int64_t full) const {
-    return static_cast<int64_t>(of == Of::share ? value * static_cast<double>(full) : value);
-  }
-};
-
 /// What is to be done, all of it checked before a weight is read.
 struct CompressJob {
-  std::unique_ptr<models::ModelFiles> base;
-  std::set<int64_t> layers;  ///< that may change
-  /// The plan of an equal rank; where a budget is spent one in its place, of the methods and layers.
-  tasks::CompressionPlan plan{};
-  std::optional<tasks::RemovedPart> removed{};  ///< with --remove, in place of the plan
-  bool has_budget = false;
-  std::optional<CacheLimit> limit{};  ///< with --budget
+  std::shared_ptr<tasks::StudiedModel> base;
+  tasks::CompressionRequest request{};
   models::ExportFormat format{};
   std::optional<TextRange> calibration{}, evaluation{}, refinement{};
   tasks::TextCut cut{};  ///< how these became tokens
+  const models::ModelDescription& description() const { return base->description(); }
 };
 
 /// Settles arguments that were left out (the context). Throws Error for what no model can be made by, for a format that
@@ -90,9 +67,6 @@ CompressJob job_of(CompressArguments& arguments);
 /// What is to be said where fewer tokens calibrate than 4 times the model's width: a covariance of D numbers has as
 /// many directions, and those that no token shows cost nothing by it. "" where there are enough, or none are needed.
 std::string calibration_note(const CompressJob& job);
-
-/// What --keep or --cache gives: a share of that budget; none without them.
-std::optional<std::pair<tasks::BudgetOf, double>> budget_share(const CompressArguments& arguments);
 
 /// "--rank 16", "--keep 0.5": how the ranks were asked for, or how many pieces stay.
 std::string rank_option(const CompressArguments& arguments);

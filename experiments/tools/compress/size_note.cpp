@@ -12,8 +12,9 @@ using models::ExportFormat, models::WeightType;
 
 /// Whether some rank has fewer parameters.
 bool saves_parameters(const CompressJob& job) {
-  if (job.removed) return true;
-  const tasks::HeadCosts costs(job.base->description().config, job.plan.qk, job.plan.vo, job.layers);
+  const tasks::CompressionRequest& request = job.request;
+  if (request.removed) return true;
+  const tasks::HeadCosts costs(job.description().config, request.plan.qk, request.plan.vo, request.layers);
   return costs.least(tasks::BudgetOf::parameters) < costs.full(tasks::BudgetOf::parameters);
 }
 
@@ -49,7 +50,8 @@ std::vector<Choice> other_choices(const CompressArguments& arguments, const Comp
   std::vector<Choice> choices;
   for (const ExportFormat format : formats) {
     // A compact model is a folder, whatever the name that was given.
-    if (format != ExportFormat::compact && !refusal_of(format, *job.base, config, arguments.out).empty()) continue;
+    if (format != ExportFormat::compact && !refusal_of(format, job.base->files(), config, arguments.out).empty())
+      continue;
     const bool holds_blocks = format == ExportFormat::compact || is_gguf;
     for (const std::optional<WeightType> type :
          {given, std::optional(WeightType::bf16), std::optional(WeightType::q8_0)}) {
@@ -68,11 +70,11 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
   const std::string reason =
       fmt::format("the new files are no smaller than the model's: {}", why(arguments, job, before, after));
   // All but the tensors (the tokenizer above all) is taken to be as large in both models.
-  const models::ModelEdit none{job.base->description().config, {}};
+  const models::ModelEdit none{job.description().config, {}};
   const int64_t rest = static_cast<int64_t>(before.bytes) -
-                       export_bytes(*job.base, none, ExportFormat::compact, arguments.out, std::nullopt);
+                       export_bytes(job.base->files(), none, ExportFormat::compact, arguments.out, std::nullopt);
   for (const auto& [format, type] : other_choices(arguments, job, edit.config)) {
-    const int64_t bytes = rest + export_bytes(*job.base, edit, format, arguments.out, type);
+    const int64_t bytes = rest + export_bytes(job.base->files(), edit, format, arguments.out, type);
     // Estimates of less than a hundredth promise nothing.
     if (static_cast<double>(bytes) > 0.99 * static_cast<double>(before.bytes)) continue;
     const bool is_other = format != job.format;
@@ -86,7 +88,7 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
       "{}, and no --format or --dtype would make them smaller than the model's by a hundredth; {}quantising the whole "
       "model would",
       reason,
-      job.removed             ? "removing more or "
+      job.request.removed     ? "removing more or "
       : saves_parameters(job) ? "a lower rank or "
                               : "");
 }

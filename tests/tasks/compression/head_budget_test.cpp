@@ -62,7 +62,7 @@ TEST_CASE("a budget of parameters is kept, and what a plan costs is what its mod
 }
 
 TEST_CASE("a budget of the cache is spent on values, and on keys where a method narrows them", "[head budget]") {
-  const HeadSearch both(QkMethod::whitened_rotated_grouped, VoMethod::product);
+  const HeadSearch both(QkMethod::whitened_rotated_grouped, VoMethod::whitened);
   const models::HeadGroup& group = both.model->config().groups[0];
   const double full = both.budget->costs().full(BudgetOf::cache);
   CHECK(full ==
@@ -73,7 +73,7 @@ TEST_CASE("a budget of the cache is spent on values, and on keys where a method 
   CHECK(both.budget->costs().cost(BudgetOf::cache, plan) > 0.4 * full);
 
   // Factors at full width do not make the cache smaller: with values alone half of it is the least.
-  const HeadSearch values(QkMethod::none, VoMethod::product);
+  const HeadSearch values(QkMethod::none, VoMethod::whitened);
   CHECK_THAT(error_of([&] { (void)values.budget->spend(BudgetOf::cache, 0.4 * full); }),
              contains("budget: a share of 0.4 of the key-value cache is below the least possible, 0.625"));
   const HeadSearch factors(QkMethod::plain, VoMethod::none);

@@ -47,8 +47,8 @@ TEST_CASE("a model that differs from some layer on is measured as if it ran whol
   const auto tokenizer = files->tokenizer();
   const std::vector<int32_t> tokens = testing::some_tokens(100);
   const PerplexityOptions options{.context = 20, .windows_at_once = 2};
-  const HeadDecompositions heads(*files, QkMethod::plain, VoMethod::plain);
-  const auto edit = heads.edit(uniform_plan(base->config(), QkMethod::plain, VoMethod::plain, 2, 3, {1}));
+  const HeadDecompositions heads(*files, QkMethod::plain, VoMethod::none);
+  const auto edit = heads.edit(uniform_plan(base->config(), QkMethod::plain, VoMethod::none, 2, 0, {1}));
   const auto changed = models::load(*base, edit);
   const Perplexity whole = measure_perplexity(*changed, *tokenizer, tokens, options, base.get());
   for (const double most_bytes : {1e9, 1.0}) {  // states before every layer, and before the first alone

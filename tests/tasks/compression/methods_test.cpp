@@ -326,8 +326,10 @@ TEST_CASE("a bias of values loses nothing where W_O has a bias to take it", "[co
   }
   const auto model = models::load(*files, blank, {.keep = models::Keep::computed});
   models::NamedWeights weights(model->weights());
-  const HeadDecompositions heads(model->config(), weights, QkMethod::none, VoMethod::product);
-  const auto plan = uniform_plan(model->config(), QkMethod::none, VoMethod::product, 0, 1, {0, 1});
+  // Directions made from other values than the biases, so that these do not lie in them.
+  const Calibration calibration = calibrated(*files->load({.keep = models::Keep::computed}));
+  const HeadDecompositions heads(model->config(), weights, QkMethod::none, VoMethod::whitened, calibration);
+  const auto plan = uniform_plan(model->config(), QkMethod::none, VoMethod::whitened, 0, 1, {0, 1});
   CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), logits_of_text(*model)) < 1e-5);
 }
 
@@ -390,7 +392,7 @@ TEST_CASE("plans that do not fit are refused in words", "[compression]") {
   const auto& [files, model, config] = base;
   const auto refused = [&](const CompressionPlan& plan) { validate(plan, config); };
   const auto uniform = [&](QkMethod qk, int64_t rank) {
-    return uniform_plan(config, qk, VoMethod::plain, rank, 0, {1});
+    return uniform_plan(config, qk, VoMethod::whitened, rank, 0, {1});
   };
   CHECK_THROWS_WITH(refused(uniform(QkMethod::plain, 9)),
                     contains("qk: rank 9 of layer 1, key-value head 0: expected 1 to 8"));
@@ -417,7 +419,7 @@ TEST_CASE("plans that do not fit are refused in words", "[compression]") {
   CHECK_THROWS_WITH(refused(plan), contains("joined heads: not given for each key-value head of each layer"));
   plan = uniform(QkMethod::plain, 2);
   plan.joined = {{true, false}, {false, false}};
-  CHECK_THROWS_WITH(refused(plan), contains("qk plain and vo plain: heads of this model cannot be joined"));
+  CHECK_THROWS_WITH(refused(plan), contains("qk plain and vo whitened: heads of this model cannot be joined"));
   CHECK_THROWS_WITH(HeadDecompositions(*files, QkMethod::pca, VoMethod::none),
                     contains("activations that the calibration"));
   const HeadDecompositions heads(*files, QkMethod::plain, VoMethod::none, {}, {0});
@@ -437,6 +439,7 @@ TEST_CASE("plans that do not fit are refused in words", "[compression]") {
         "its heads are factored already: compress the model that it was made from");
   CHECK(unsuited_because(QkMethod::plain, config).empty());
   CHECK_THROWS_WITH(qk_method_named("svd"), contains("there is no method 'svd'; known: plain, product"));
+  CHECK_THROWS_WITH(vo_method_named("pca"), contains("there is no method 'pca'; known: whitened"));
 }
 
 }  // namespace headroom::tasks

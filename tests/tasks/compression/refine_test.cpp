@@ -8,6 +8,7 @@
 #include "tasks/compression/methods.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/error_of.h"
+#include "tests/tasks/compression/texts.h"
 
 namespace headroom::tasks {
 namespace {
@@ -22,13 +23,14 @@ std::vector<int32_t> some_text(int64_t count, int64_t factor) {
   return tokens;
 }
 
-struct Compressed {
+struct Narrowed {
   std::unique_ptr<models::ModelFiles> files = models::ModelFiles::open(testing::checkpoints() / "llama2-gqa");
   std::unique_ptr<models::Transformer> model = files->load({.keep = models::Keep::computed});
   models::ModelEdit edit;
-  explicit Compressed(VoMethod vo = VoMethod::none) {
+  explicit Narrowed(VoMethod vo = VoMethod::none) {
     const models::TransformerConfig& config = model->config();
-    edit = HeadDecompositions(*files, QkMethod::plain, vo)
+    const Calibration calibration = calibrate(*model, testing::texts_of(12, 0), {.needs = {.outputs = true}});
+    edit = HeadDecompositions(*files, QkMethod::plain, vo, calibration)
                .edit(uniform_plan(config, QkMethod::plain, vo, 2, 3, {0, config.layers - 1}));
   }
 };
@@ -47,7 +49,7 @@ bool same(const models::NamedTensors& a, const models::NamedTensors& b) {
 }  // namespace
 
 TEST_CASE("refinement by each target brings the compressed model nearer to the original", "[refine]") {
-  const Compressed base(VoMethod::plain);
+  const Narrowed base(VoMethod::whitened);
   const std::vector<int32_t> text = some_text(24, 3);
   const LayerProbe probe(*base.model, {{text.begin(), text.end()}});
   const double before = probe.kl(base.edit, 0);
@@ -74,7 +76,7 @@ TEST_CASE("refinement by each target brings the compressed model nearer to the o
 }
 
 TEST_CASE("a refinement that was stopped goes on to the same bits", "[refine]") {
-  const Compressed base;
+  const Narrowed base;
   const fs::path file = fs::temp_directory_path() / "headroom-refine-test.safetensors";
   fs::remove(file);
   RefineConfig config = quick(RefineTarget::logits);
@@ -107,7 +109,7 @@ TEST_CASE("a refinement that was stopped goes on to the same bits", "[refine]") 
 }
 
 TEST_CASE("what cannot be refined is refused", "[refine]") {
-  const Compressed base;
+  const Narrowed base;
   CHECK(error_of([&] {
           refine(*base.model, {base.model->config(), {}}, some_text(600, 3), quick(RefineTarget::logits));
         }) == "refine: no head of the compressed model has another shape than the original's");
