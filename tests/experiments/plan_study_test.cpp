@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/tools/plan/plan_page.h"
 #include "tasks/theory/bound_terms.h"

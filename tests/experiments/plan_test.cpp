@@ -12,10 +12,10 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
+#include "experiments/studies/analysis/head_advice.h"
+#include "experiments/studies/analysis/usual_head_dim.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/guide_parts.h"
-#include "experiments/studies/pages/head_advice.h"
-#include "experiments/studies/pages/usual_head_dim.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/tools/plan/answer.h"
 #include "experiments/tools/plan/measured_choice.h"

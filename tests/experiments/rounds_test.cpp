@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/claims/looks.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store.h"
@@ -300,7 +300,7 @@ TEST_CASE("a claim stays decided while other series get seeds, since its data st
   CHECK(seeds(rounds.study, 1, "one").size() == 3);
   CHECK(seeds(rounds.study, 1, "other").size() == 6);
   StudyResults results = round_results(rounds, records);
-  const std::vector<Verdict> verdicts = judge(results);
+  const std::vector<Verdict> verdicts = analyse(results).verdicts();
   CHECK(verdicts.at(0).status == VerdictStatus::pass);
   CHECK(verdicts.at(1).status == VerdictStatus::undecided);
   // Holm's factor is 2, and the interval's level is that of the look.
@@ -308,7 +308,7 @@ TEST_CASE("a claim stays decided while other series get seeds, since its data st
   CHECK(verdicts.at(0).intervals.at(0).level == Approx(1 - 2 * 0.05 * shares_of_looks({3, 6})[0]));
   CHECK(verdicts.at(1).intervals.at(0).level == Approx(1 - 2 * 0.05 * shares_of_looks({3, 6})[1]));
   results.looks.last_of["one"] = 1;
-  CHECK(judge(results).at(0).status == VerdictStatus::undecided);
+  CHECK(analyse(results).verdicts().at(0).status == VerdictStatus::undecided);
 }
 
 TEST_CASE("a claim that compares two series gets seeds for both") {
@@ -390,7 +390,7 @@ Frequencies simulate(double factor, double effect, int studies, uint64_t stream)
       return std::exp(shared[trial.seed] + std::sqrt(0.5) * normal(random) - (trial.x == 2 ? effect : 0));
     });
     const Rounds rounds = plan_rounds(study, records);
-    const VerdictStatus status = judge(round_results(rounds, records)).at(0).status;
+    const VerdictStatus status = analyse(round_results(rounds, records)).verdicts().at(0).status;
     of.pass += (status == VerdictStatus::pass ? 1.0 : 0.0) / studies;
     of.fail += (status == VerdictStatus::fail ? 1.0 : 0.0) / studies;
     of.mean_seeds += static_cast<double>(seeds(rounds.study, 1).size()) / studies;
@@ -422,7 +422,7 @@ TEST_CASE("claims that keep the share of an earlier look do not raise the level 
   for (int i = 0; i < studies; ++i) {
     const Records records = all_records(study, [&](const PlannedTrial&) { return std::exp(normal(random)); });
     const Rounds rounds = plan_rounds(study, records);
-    const std::vector<Verdict> verdicts = judge(round_results(rounds, records));
+    const std::vector<Verdict> verdicts = analyse(round_results(rounds, records)).verdicts();
     const auto passes = [](const Verdict& v) { return v.status == VerdictStatus::pass; };
     any += std::any_of(verdicts.begin(), verdicts.end(), passes) ? 1.0 / studies : 0;
     apart += seeds(rounds.study, 1, "one") != seeds(rounds.study, 1, "other") ? 1.0 / studies : 0;

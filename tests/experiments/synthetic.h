@@ -5,8 +5,23 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "tests/experiments/support.h"
+
+namespace headroom::experiments {
+
+// What one test asks of some results, each by an analysis of its own.
+inline std::vector<Verdict> judge(const StudyResults& results) { return analyse(results).verdicts(); }
+inline Curve curve(const StudyResults& results, const std::string& series, const std::string& metric = "") {
+  return analyse(results).curve(series, metric);
+}
+inline std::vector<Analysis> analysed(const std::vector<StudyResults>& studies) {
+  std::vector<Analysis> all;
+  for (const StudyResults& one : studies) all.push_back(analyse(one));
+  return in_order(std::move(all));
+}
+
+}  // namespace headroom::experiments
 
 namespace headroom::experiments::testing {
 

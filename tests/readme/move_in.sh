@@ -38,7 +38,7 @@ sed -i "s|files('tasks/classification_test.cpp'|&, 'tasks/recall_test.cpp'|" tes
 
 example kind-line
 cp -r examples/jump/experiments .
-sed -i "/^claim_kinds = /,/^]/ s/^]/$(cat kind-line)\n]/" experiments/studies/claims/meson.build
+sed -i "/^claim_kinds = /,/^]/ s/^]/$(cat kind-line)\n]/" experiments/studies/analysis/meson.build
 sed -i '/^}  \/\/ namespace headroom::experiments/e cat examples/jump/simulation_case.inc' tests/experiments/studies/claims/simulation_test.cpp
 
 meson setup build --wrap-mode=nodownload -Doptimization=1 -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }

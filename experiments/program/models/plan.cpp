@@ -11,7 +11,7 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/program/studies/study_arguments.h"
-#include "experiments/studies/pages/head_advice.h"
+#include "experiments/studies/analysis/head_advice.h"
 #include "experiments/tools/plan/allocation_plan.h"
 #include "experiments/tools/plan/answer.h"
 #include "experiments/tools/plan/cost_plan.h"

@@ -6,7 +6,7 @@
 
 #include "engine/error.h"
 #include "experiments/output/plot/svg.h"
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/figure.h"
@@ -34,12 +34,11 @@ Json made(const StoredRun& run) {
   const auto config = facts.find("config");
   if (config == facts.end()) return Json::object();
   const Study study = study_of(run, config->second);
-  const StudyResults results = collect_results(study, run.folder.parent_path().parent_path());
-  const std::vector<Verdict> verdicts = judge(results);
+  const Analysis results = analyse(collect_results(study, run.folder.parent_path().parent_path()));
+  const std::vector<Verdict>& verdicts = results.verdicts();
   const bool is_any_judged = std::any_of(verdicts.begin(), verdicts.end(),
                                          [](const Verdict& v) { return v.status != VerdictStatus::not_run; });
-  Json json = {{"answer", answer(results, verdicts).words},
-               {"headline", is_any_judged ? headline(results, verdicts) : ""}};
+  Json json = {{"answer", answer(results).words}, {"headline", is_any_judged ? headline(results) : ""}};
   const std::vector<Figure> figures = study_figures(results);
   const auto main = std::find_if(figures.begin(), figures.end(), [](const Figure& f) { return f.is_main; });
   if (main != figures.end()) json.update(figure_json(main->plot, main->caption));

@@ -54,7 +54,7 @@ void LearningWatch::end(const TrialRecord& trial, const std::function<void(const
   const bool is_last = std::all_of(left_.begin(), left_.end(), [](const auto& one) { return one.second.empty(); });
   if (!has_looked_ || is_last) return;  // after the last the report says it
   try {
-    const StudyResults results = collect_results(study_, out_);
+    const Analysis results = analyse(collect_results(study_, out_));
     if (const std::string none = nothing_learned(results); !none.empty()) warn("headroom: " + none);
   } catch (const std::exception&) {
     return;  // a result that cannot be told yet, such as a metric that a trial lacks, is the report's to complain of

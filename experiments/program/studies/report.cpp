@@ -13,13 +13,13 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
-#include "experiments/studies/claims/verdict_file.h"
 #include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/paper_report.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/results_page.h"
+#include "experiments/studies/pages/verdict_file.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/tools/plan/measured_choice.h"
@@ -92,10 +92,6 @@ void compare_with_paper(const std::string& out) {
   print_text("{}", write_paper_figures(out));
 }
 
-void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
-  write_file(path, choices_json(distinct_choices(all)));
-}
-
 /// Before studies are read and figures drawn: throws Error for outputs without a study, that cannot be written, that
 /// are a study's file, named by its id, or pages of another index. Whether there is any output.
 bool check_report_outputs(const ReportArguments& arguments) {
@@ -119,24 +115,40 @@ bool check_report_outputs(const ReportArguments& arguments) {
   return true;
 }
 
+std::filesystem::path render_report(const Analysis& results, const Study& study, const std::string& out,
+                                    bool is_verbose) {
+  check_any_finished(results);
+  const std::filesystem::path page = write_report(results, study_folder(study, out));
+  write_index(out);
+  TerminalLook look = look_of(STDOUT_FILENO);
+  look.is_verbose = is_verbose;
+  fmt::print("\n{}report  {}\n", terminal_table(results, look), page.string());
+  return page;
+}
+
 void report(const ReportArguments& arguments) {
   const bool gathers = check_report_outputs(arguments);
   if (arguments.paper) compare_with_paper(arguments.out);
   else if (arguments.files.empty()) list_claims(arguments.out);
   std::filesystem::path page = std::filesystem::path(arguments.out) / "index.html";
-  std::vector<StudyResults> all;
+  std::vector<Analysis> all;
   for (const std::string& file : arguments.files) {
     const Study study = study_to_report(file, arguments);
-    if (gathers) all.push_back(results_of(study, arguments.out));
-    const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
-    if (!not_run) page = render_report(study, arguments.out, arguments.is_verbose);
-    if (arguments.also.empty()) continue;
-    for (const Study& other : profiles_that_ran(file, arguments.out)) {
-      if (other.profile != arguments.also || other.run == study.run) continue;
-      all.push_back(collect_results(other, arguments.out));
-      page = render_report(other, arguments.out, arguments.is_verbose);
+    std::vector<Study> studies;
+    if (!arguments.also.empty()) studies = profiles_that_ran(file, arguments.out);
+    std::erase_if(studies,
+                  [&](const Study& other) { return other.profile != arguments.also || other.run == study.run; });
+    studies.insert(studies.begin(), study);
+    for (const Study& one : studies) {
+      merge_ended_shards(study_folder(one, arguments.out));
+      Analysis results = analyse(gathers ? results_of(one, arguments.out) : collect_results(one, arguments.out));
+      const bool not_run = gathers && results.trials.empty();  // the page says so
+      if (!not_run) page = render_report(results, one, arguments.out, arguments.is_verbose);
+      if (gathers) all.push_back(std::move(results));
     }
   }
+  const std::string choices = arguments.choices.empty() ? "" : choices_json(distinct_choices(all));
+  all = in_order(std::move(all));
   const auto write = [&](const char* what, const std::string& path, const auto& writer) {
     if (path.empty()) return;
     writer(all, path);
@@ -144,23 +156,23 @@ void report(const ReportArguments& arguments) {
   };
   write("results", arguments.results, write_results);
   write("guide", arguments.guide, write_guide);
-  write("choices", arguments.choices, write_choices);
+  write("choices", arguments.choices, [&](const auto&, const auto& path) { write_file(path, choices); });
   if (arguments.open) open_page(arguments.files.size() == 1 ? page : write_index(arguments.out));
 }
 
 /// What the store says about the claims of one study; without a store, that nothing was run.
 StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& without_store) {
   if (has_store(study, out)) {
-    const StudyResults results = collect_results(study, out);
+    const Analysis results = analyse(collect_results(study, out));
     note_unchecked(study_name(results), results.unchecked);
-    return stored(results, judge(results));
+    return stored(results);
   }
   without_store = true;
   write_note(fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.run, out));
   StudyResults nothing;
   nothing.id = study.head.id;
   nothing.profile = study.run;
-  return stored(nothing, not_judged(study.head.claims, "the study was not run"));
+  return stored({std::move(nothing), not_judged(study.head.claims, "the study was not run")});
 }
 
 void verify(const ReportArguments& arguments) {
@@ -178,14 +190,7 @@ void verify(const ReportArguments& arguments) {
 
 std::filesystem::path render_report(const Study& study, const std::string& out, bool is_verbose) {
   merge_ended_shards(study_folder(study, out));
-  const StudyResults results = collect_results(study, out);
-  check_any_finished(results);
-  const std::filesystem::path page = write_report(results, study_folder(study, out));
-  write_index(out);
-  TerminalLook look = look_of(STDOUT_FILENO);
-  look.is_verbose = is_verbose;
-  fmt::print("\n{}report  {}\n", terminal_table(results, look), page.string());
-  return page;
+  return render_report(analyse(collect_results(study, out)), study, out, is_verbose);
 }
 
 void add_report_commands(Command app) {

@@ -22,7 +22,7 @@
 #include "experiments/program/ranks/nccl_ranks.h"
 #include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/export/live_events.h"
 #include "experiments/studies/pages/headline.h"
@@ -178,8 +178,8 @@ void run(RunArguments& arguments) {
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
   }
   if (options.output == ProgressOutput::text)
-    options.after_round = [](const StudyResults& results, int64_t rounds, const std::string& next) {
-      write_note(fmt::format("headroom: after round {}: {}; {}", rounds, tally(judge(results)), next));
+    options.after_round = [](const Analysis& results, int64_t rounds, const std::string& next) {
+      write_note(fmt::format("headroom: after round {}: {}; {}", rounds, tally(results.verdicts()), next));
     };
   std::optional<LearningWatch> learning;
   if (!arguments.is_quiet) {
@@ -201,7 +201,7 @@ void run(RunArguments& arguments) {
     render_report(study, arguments.out, arguments.is_verbose);
     return;
   }
-  const StudyResults results = collect_results(study, arguments.out);
+  const Analysis results = analyse(collect_results(study, arguments.out));
   const std::filesystem::path page = write_report(results, study_folder(study, arguments.out));
   write_index(arguments.out);
   print_json({{"event", "end"}, {"report", page.string()}});

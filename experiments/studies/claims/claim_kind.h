@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/studies/claims/hypothesis.h"
-
 namespace headroom::experiments {
 
+class Hypothesis;
 struct Case;
 class ClaimScope;
 struct ClaimConfig;

@@ -10,26 +10,18 @@
 #include "engine/read_number.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/claim_scope.h"
-#include "experiments/studies/claims/curve.h"
 #include "experiments/studies/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {
-
-/// What stands between braces.
-struct PlaceHolder {
-  std::string name, series;
-  std::optional<double> x;
-  bool is_percent = false, is_wrong = false;
-};
 
 std::string trimmed(const std::string& text) {
   const size_t first = text.find_first_not_of(' ');
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-PlaceHolder parse(const std::string& text) {
-  PlaceHolder place;
+WhyPlace parse(const std::string& text) {
+  WhyPlace place;
   std::string rest = trimmed(text);
   if (rest.ends_with('%')) {
     place.is_percent = true;
@@ -74,7 +66,7 @@ std::string for_people(double value) {
 }
 
 /// Why no measurement could fill a place; "" where one could.
-std::string problem(const PlaceHolder& place, const ClaimConfig& claim, const ClaimScope& scope) {
+std::string problem(const WhyPlace& place, const ClaimConfig& claim, const ClaimScope& scope) {
   if (place.is_wrong) return "expected {number}, {metric @ x} or {metric @ x of series}";
   if (!place.x) {
     const std::vector<std::string>& known = claim.kind->numbers;
@@ -91,16 +83,6 @@ std::string problem(const PlaceHolder& place, const ClaimConfig& claim, const Cl
   return "";
 }
 
-double measured_at(const PlaceHolder& place, const StudyResults& results, const std::string& series) {
-  try {
-    const Curve found = curve(results, place.series.empty() ? series : place.series, place.name);
-    const Point* point = found.at(*place.x);
-    return point ? found.mean(*point) : Verdict::none;
-  } catch (const Error&) {  // a metric that the trials lack
-    return Verdict::none;
-  }
-}
-
 }  // namespace
 
 void check_why(Reader& in, const ClaimConfig& claim, const ClaimScope& scope) {
@@ -111,12 +93,10 @@ void check_why(Reader& in, const ClaimConfig& claim, const ClaimScope& scope) {
   });
 }
 
-std::string filled_in(const Verdict& verdict, const StudyResults& results, const std::string& series) {
-  return replaced(verdict.claim.why, [&](const std::string& text) {
-    const PlaceHolder place = parse(text);
-    double value = place.x && !place.is_wrong ? measured_at(place, results, series) : Verdict::none;
-    for (const auto& [name, number] : verdict.numbers)
-      if (!place.x && name == place.name) value = number;
+std::string filled_in(const std::string& why, const std::function<double(const WhyPlace&)>& number_at) {
+  return replaced(why, [&](const std::string& text) {
+    const WhyPlace place = parse(text);
+    const double value = place.is_wrong ? NAN : number_at(place);
     return for_people(place.is_percent ? 100 * value : value);
   });
 }

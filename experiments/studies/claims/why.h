@@ -1,7 +1,9 @@
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/claims/claim_config.h"
 
 namespace headroom::experiments {
 
@@ -18,7 +20,14 @@ class Reader;
 /// Reports a place in `claim.why` that no measurement of the study could fill.
 void check_why(Reader& in, const ClaimConfig& claim, const ClaimScope& scope);
 
-/// `claim.why` of a verdict whose numbers are there, on a series; "—" where something was not measured.
-std::string filled_in(const Verdict& verdict, const StudyResults& results, const std::string& series);
+/// What stands between braces.
+struct WhyPlace {
+  std::string name, series;
+  std::optional<double> x;
+  bool is_percent = false, is_wrong = false;
+};
+
+/// `why` with each place filled by what `number_at` gives for it; "—" where that is NaN.
+std::string filled_in(const std::string& why, const std::function<double(const WhyPlace&)>& number_at);
 
 }  // namespace headroom::experiments

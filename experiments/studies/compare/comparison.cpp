@@ -11,12 +11,12 @@
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/case.h"
-#include "experiments/studies/claims/curve.h"
-#include "experiments/studies/claims/estimate.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/case.h"
+#include "experiments/studies/analysis/centre.h"
+#include "experiments/studies/analysis/curve.h"
+#include "experiments/studies/analysis/estimate.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/config/study.h"
-#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/toml/document.h"
 
@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 /// "A", "B", …
 std::string side_name(size_t place) { return std::string(1, static_cast<char>('A' + place)); }
 
-/// What a store holds of its plan, as curve() needs it.
+/// What a store holds of its plan, as an Analysis needs it.
 struct Loaded {
   Comparison::Side side;
   StudyResults results;
@@ -288,7 +288,7 @@ std::optional<Figure> overlay(const std::vector<Loaded>& runs, const std::string
                           ? series_pairs(results[0], results.back())
                           : SeriesPairs{});
   }
-  const StudyResults all = overlaid(results, pairs);
+  const Analysis all = analyse(overlaid(results, pairs));
   if (all.trials.empty()) return std::nullopt;
   const bool is_its_own = metric == all.report.y_metric;
   const Measure measure{metric, is_its_own ? all.report.y_label : metric,
@@ -314,9 +314,9 @@ Comparison compared(const Loaded& a, const Loaded& b, const std::string& wanted)
         fmt::format("the x of their figures is not the same key: {} and {}", a.side.x_key, b.side.x_key));
   int alone = 0;
   for (const std::string& metric : metrics) {
-    const StudyResults of_a = judged_by(a, metric), of_b = judged_by(b, metric);
+    const Analysis of_a = analyse(judged_by(a, metric)), of_b = analyse(judged_by(b, metric));
     for (const auto& [name_a, name_b] : pairs) {
-      const Curve curve_a = curve(of_a, name_a, metric), curve_b = curve(of_b, name_b, metric);
+      const Curve &curve_a = of_a.curve(name_a, metric), &curve_b = of_b.curve(name_b, metric);
       const bool is_geometric = curve_a.kind == MeanKind::geometric && curve_b.kind == MeanKind::geometric;
       const MeanKind kind = is_geometric ? MeanKind::geometric : MeanKind::arithmetic;
       for (const Point& point : curve_a.points) {

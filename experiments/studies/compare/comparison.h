@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/run/stored_runs.h"
 

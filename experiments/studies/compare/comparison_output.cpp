@@ -4,8 +4,8 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/wrap.h"
+#include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/compare/comparison.h"
-#include "experiments/studies/pages/centre.h"
 
 namespace headroom::experiments {
 namespace {

@@ -17,7 +17,7 @@
 namespace headroom::experiments {
 namespace {
 
-const std::vector<std::pair<const char*, Scale>> scales{
+const std::vector<std::pair<const char*, Scale>> axis_scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
 /// What tasks and trials measure, but for the many numbers of the studies of trained models.
@@ -64,7 +64,7 @@ Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std
   measure.metric = in.word("metric", fallback, metrics(possible), "its name");
   if (in.problems().size() == problems && !possible.empty() && !possible.contains(measure.metric))
     in.complain("metric", fmt::format("the task gives no {}; expected one of {}", measure.metric, drawable(possible)));
-  in.set("scale", measure.scale, scales, "of the axis");
+  in.set("scale", measure.scale, axis_scales, "of the axis");
   measure.label = in.text("label", {measure.metric, "the metric"}, "name on the axis");
   return measure;
 }
@@ -96,7 +96,7 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
     report.x_key =
         x.text("key", std::nullopt, "its path, such as \"model.heads\": a swept key, or what a sweep makes of it");
     report.x_label = x.text("label", {split_path(report.x_key).back(), "its last word"}, "name on the axis");
-    x.set("scale", report.x_scale, scales, "of the axis");
+    x.set("scale", report.x_scale, axis_scales, "of the axis");
   });
   in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
     const Measure measure = bind_measure(y, "relative_mse", scope.everywhere);

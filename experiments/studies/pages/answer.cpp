@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/pages/headline.h"
 
 namespace headroom::experiments {
@@ -119,12 +119,12 @@ Answer own_answer(const StudyAnswer& own, const std::vector<Verdict>& verdicts) 
 }
 
 /// At which x a series chose among several values inside their grid, and at which it did not: " Learning rates …".
-std::string tuning_words(const StudyResults& r) {
+std::string tuning_words(const Analysis& r) {
   Names parts;
   for (const std::string& series : series_names(r)) {
     Names tuned, untuned;
     std::string key;
-    for (const Point& p : curve(r, series).points) {
+    for (const Point& p : r.curve(series).points) {
       if (p.choice.empty()) continue;
       key = last_part(p.choice.begin()->first);
       (p.single.empty() && p.edges.empty() ? tuned : untuned).push_back(exact(p.x));
@@ -139,15 +139,16 @@ std::string tuning_words(const StudyResults& r) {
 
 }  // namespace
 
-Answer answer(const StudyResults& r, const std::vector<Verdict>& verdicts) {
-  if (verdicts.empty()) return {finding(r, verdicts), ""};
+Answer answer(const Analysis& r) {
+  const std::vector<Verdict>& verdicts = r.verdicts();
+  if (verdicts.empty()) return {finding(r), ""};
   if (std::none_of(verdicts.begin(), verdicts.end(), is_decided)) {
     const std::string none = nothing_learned(r);
-    return {none.empty() ? finding(r, verdicts) : none, ""};
+    return {none.empty() ? finding(r) : none, ""};
   }
   Answer out = r.answer.words.empty() ? Answer{} : own_answer(r.answer, verdicts);
   const ClaimGroup group = largest_group(verdicts);
-  if (out.words.empty()) out.words = group.decided() > 1 ? group_words(r, group) : finding(r, verdicts);
+  if (out.words.empty()) out.words = group.decided() > 1 ? group_words(r, group) : finding(r);
   while (out.words.ends_with('.')) out.words.pop_back();
   if (verdicts.size() > 1) out.words += fmt::format("; {}{}", tally(verdicts), is_pilot(r) ? " in a pilot" : "");
   out.words += "." + tuning_words(r);

@@ -2,8 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 
 namespace headroom::experiments {
 
@@ -18,6 +17,6 @@ struct Answer {
 /// judged by: "Depends on positions: “both ends are worse than the middle” holds with sinusoidal, fails with alibi,
 /// learned; 7 hold, 3 fail, 4 undecided in a pilot." Without such a claim, finding(); where nothing is decided because
 /// nothing was learned, nothing_learned().
-Answer answer(const StudyResults& results, const std::vector<Verdict>& verdicts);
+Answer answer(const Analysis& results);
 
 }  // namespace headroom::experiments

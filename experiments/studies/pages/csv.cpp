@@ -5,7 +5,7 @@
 #include <set>
 
 #include "experiments/output/text.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "tasks/task.h"
 
 namespace headroom::experiments {
@@ -23,7 +23,7 @@ void add_keys(std::set<std::string>& keys, const std::map<std::string, double>& 
 
 }  // namespace
 
-std::string csv(const StudyResults& results, Clock clock) {
+std::string csv(const Analysis& results, Clock clock) {
   const std::vector<const TrialRecord*> trials = ordered_trials(results);
   std::set<std::string> choices, validation, test;
   for (const TrialRecord* t : trials) {
@@ -31,8 +31,6 @@ std::string csv(const StudyResults& results, Clock clock) {
     add_keys(validation, t->validation, clock);
     add_keys(test, t->test, clock);
   }
-  std::map<std::string, Curve> curves;
-  for (const std::string& series : series_names(results)) curves[series] = curve(results, series);
 
   std::vector<std::string> heads = {"series", results.report.x_key};
   for (const std::string& key : choices) heads.push_back(key);
@@ -47,7 +45,7 @@ std::string csv(const StudyResults& results, Clock clock) {
     const TrialRecord& t = *trial;
     std::vector<std::string> row = {t.series, fmt::format("{}", t.x)};
     for (const std::string& key : choices) row.push_back(cell(t.choice, key));
-    const bool chosen = curves[t.series].at(t.x)->choice == t.choice;
+    const bool chosen = results.curve(t.series).at(t.x)->choice == t.choice;
     row.insert(row.end(), {fmt::format("{}", t.seed), name_of(t.status), chosen ? "yes" : "no",
                            fmt::format("{}", t.parameters), fmt::format("{}", t.flops)});
     if (clock == Clock::kept) row.push_back(fmt::format("{}", t.seconds));

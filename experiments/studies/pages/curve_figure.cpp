@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/pages/centre.h"
+#include "experiments/studies/analysis/centre.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/pages/figure.h"
 
 namespace headroom::experiments {
@@ -207,9 +207,9 @@ std::string line_name(const StudyResults& r, const std::string& series, const st
 
 /// The ratios that verdicts rest on, where they are a factor of two or more: three at most, of the lines that are
 /// drawn.
-void add_notes(const StudyResults& r, Plot& plot, const std::map<std::string, size_t>& layer_of) {
+void add_notes(const Analysis& r, Plot& plot, const std::map<std::string, size_t>& layer_of) {
   constexpr size_t most_notes = 3;
-  for (const Verdict& v : judge(r)) {
+  for (const Verdict& v : r.verdicts()) {
     const ClaimConfig& claim = v.claim;
     if (v.status != VerdictStatus::pass && v.status != VerdictStatus::fail) continue;
     if ((!claim.metric.empty() && claim.metric != r.report.y_metric) || !layer_of.contains(claim.series)) continue;
@@ -238,9 +238,9 @@ size_t place_of(const StudyResults& r, const std::string& series) {
 
 }  // namespace
 
-std::optional<Figure> curve_figure(const StudyResults& r, const std::string& series) {
+std::optional<Figure> curve_figure(const Analysis& r, const std::string& series) {
   const ReportConfig& report = r.report;
-  const Curve c = metric_curve(r, series, report.y_metric);
+  const Curve& c = r.shown_curve(series, report.y_metric);
   if (c.points.empty()) return std::nullopt;
   const std::string axis = last_part(report.x_key);
   Figure figure = without_layers("figure", series.empty() ? r.title : r.title + ", " + series, report.x_label,
@@ -271,13 +271,13 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
                                         p.failed.size() + p.values.size())});
   }
   if (!failed.marks.empty()) plot.layers.push_back(std::move(failed));
-  if (report.right) add_second(plot, *report.right, metric_curve(r, series, report.right->metric), axis);
+  if (report.right) add_second(plot, *report.right, r.shown_curve(series, report.right->metric), axis);
   else if (const Overlay* overlay = overlay_of(r, series)) add_overlay(plot, *overlay, c, axis);
   if (!plot.below.empty()) figure.caption += fmt::format(" Below: {}.", plot.below[0].y_label);
   return figure;
 }
 
-std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigure& which, const SeriesGroup& group) {
+std::optional<Figure> comparison_figure(const Analysis& r, const FurtherFigure& which, const SeriesGroup& group) {
   const Measure& measure = which.y;
   const std::string axis = which.over ? which.over->metric : last_part(r.report.x_key);
   const std::string& x_label = which.over ? which.over->label : r.report.x_label;
@@ -294,8 +294,8 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   std::map<std::string, size_t> layer_of;  // series → layer
   std::vector<Layer> others;
   for (size_t i = 0; i < names.size(); ++i) {
-    Curve s = metric_curve(r, names[i], measure.metric);
-    if (which.over) put_over(s, metric_curve(r, names[i], which.over->metric));
+    Curve s = r.shown_curve(names[i], measure.metric);
+    if (which.over) put_over(s, r.shown_curve(names[i], which.over->metric));
     kind = s.kind;
     Layer layer = mean_layer(s, axis, category(group.colours[i]));
     if (layer.marks.empty()) continue;

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "experiments/output/text.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 
 namespace headroom::experiments {
 namespace {
@@ -66,7 +66,7 @@ std::vector<SeriesGroup> series_groups(const StudyResults& results) {
   return {all};
 }
 
-std::vector<Figure> study_figures(const StudyResults& r) {
+std::vector<Figure> study_figures(const Analysis& r) {
   std::vector<Figure> all;
   const auto add = [&](std::optional<Figure> figure, bool is_main = false) {
     if (!figure) return;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/output/plot/plot.h"
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 
 namespace headroom::experiments {
 
@@ -27,10 +27,10 @@ inline constexpr size_t most_series_drawn = 24;
 /// All figures of a study in the order of its page: several series together, each series alone, further metrics, heat
 /// maps, learning curves, predictions; of the first most_series_drawn series. A figure without data is not among them.
 /// Ids are unique.
-std::vector<Figure> study_figures(const StudyResults& results);
+std::vector<Figure> study_figures(const Analysis& results);
 
 /// One series: mean with its 95 % interval, seeds, failed seeds; in a panel below the overlay or a second metric.
-std::optional<Figure> curve_figure(const StudyResults& results, const std::string& series);
+std::optional<Figure> curve_figure(const Analysis& results, const std::string& series);
 
 /// The series that figures show, in their order.
 std::vector<std::string> drawn_series(const StudyResults& results);
@@ -48,16 +48,15 @@ struct SeriesGroup {
 std::vector<SeriesGroup> series_groups(const StudyResults& results);
 
 /// One metric of every series of a group: means with their 95 % intervals.
-std::optional<Figure> comparison_figure(const StudyResults& results, const FurtherFigure& which,
-                                        const SeriesGroup& group);
+std::optional<Figure> comparison_figure(const Analysis& results, const FurtherFigure& which, const SeriesGroup& group);
 
 /// The validation metric over x and the values of the first best_of key, the chosen ones framed.
-std::optional<Figure> heat_map(const StudyResults& results, const std::string& series);
+std::optional<Figure> heat_map(const Analysis& results, const std::string& series);
 
 /// The metric along training, a line per x: at the chosen values, mean over seeds.
-std::optional<Figure> learning_curves(const StudyResults& results, const std::string& series);
+std::optional<Figure> learning_curves(const Analysis& results, const std::string& series);
 
 /// What the trials of the best x say against what they should say.
-std::optional<Figure> prediction_figure(const StudyResults& results, const std::string& series);
+std::optional<Figure> prediction_figure(const Analysis& results, const std::string& series);
 
 }  // namespace headroom::experiments

@@ -8,9 +8,9 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
+#include "experiments/studies/analysis/usual_head_dim.h"
 #include "experiments/studies/pages/guide_parts.h"
-#include "experiments/studies/pages/usual_head_dim.h"
 
 namespace headroom::experiments {
 namespace {
@@ -59,11 +59,11 @@ Cost cost_of_narrow(const Curves& curves) {
 std::string cost_cell(const Cost& cost) { return cost.curves == 0 ? "" : rounded(geometric_mean(cost.times)) + "×"; }
 
 /// Links to the pages of the studies that some curves are from.
-Phrase studies_of(const std::vector<Finding>& all, const Curves& curves) {
+Phrase studies_of(const std::vector<Analysis>& all, const Curves& curves) {
   std::set<std::string> pages;
-  for (const Finding& f : all)
+  for (const Analysis& f : all)
     if (std::any_of(curves.begin(), curves.end(),
-                    [&](const HeadChoice* c) { return c->study == f.results.id && c->profile == f.results.profile; }))
+                    [&](const HeadChoice* c) { return c->study == f.id && c->profile == f.profile; }))
       pages.insert(page_name(all, f));
   Phrase links;
   for (const std::string& page : pages) {
@@ -163,7 +163,7 @@ Block choice_picker(const Curves& curves, const std::string& details) {
   return table("What to take", {"task", "positions", "heads × width", "shown good on"}, std::move(rows));
 }
 
-Blocks choice_costs(const std::vector<Finding>& all, const Curves& curves) {
+Blocks choice_costs(const std::vector<Analysis>& all, const Curves& curves) {
   std::vector<std::vector<Phrase>> rows;
   for (const PickerRow& a : picker_rows(curves)) {
     rows.push_back(text_cells({a.curves[0]->task, a.positions(), cost_cell(cost_of_one_head(a.curves)),

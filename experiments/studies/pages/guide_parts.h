@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "experiments/output/document.h"
-#include "experiments/studies/pages/head_advice.h"
+#include "experiments/studies/analysis/head_advice.h"
 #include "experiments/studies/pages/results_page.h"
 
 /// The parts of the guide, how_many_heads_page(), and of the page behind it. `curves`: distinct_learned().
@@ -17,7 +17,7 @@ std::vector<std::vector<const HeadChoice*>> by_task(const std::vector<const Head
 Block choice_picker(const std::vector<const HeadChoice*>& curves, const std::string& details);
 
 /// The same rows on the page behind: what one head and narrow heads cost, and the studies that it rests on.
-Blocks choice_costs(const std::vector<Finding>& all, const std::vector<const HeadChoice*>& curves);
+Blocks choice_costs(const std::vector<Analysis>& all, const std::vector<const HeadChoice*>& curves);
 
 /// What holds over all curves, in three points: one head, narrow heads, the learning rate.
 Blocks choice_rules(const std::vector<const HeadChoice*>& curves);

@@ -16,7 +16,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 
 namespace headroom::experiments {
 
@@ -102,12 +102,12 @@ std::string seeds_sentence(const std::vector<Verdict>& verdicts) {
 
 }  // namespace
 
-std::string nothing_learned(const StudyResults& results) {
+std::string nothing_learned(const Analysis& results) {
   const std::optional<double> stated = learning_limit(results);
   std::optional<double> best, floor;
   int64_t steps = 0;
   for (const std::string& series : series_names(results)) {
-    const Curve one = curve(results, series);
+    const Curve& one = results.curve(series);
     if (!one.best()) continue;
     const std::optional<double> unlearned = unlearned_best(one, stated);
     if (!unlearned) return "";
@@ -122,7 +122,8 @@ std::string nothing_learned(const StudyResults& results) {
                      has_task_length(results) ? ", or shorten task.length" : "");
 }
 
-std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+std::string headline(const Analysis& results) {
+  const std::vector<Verdict>& verdicts = results.verdicts();
   if (std::none_of(verdicts.begin(), verdicts.end(), is_decided))
     if (const std::string none = nothing_learned(results); !none.empty()) return none;
   std::string all = headline(verdicts) + seeds_sentence(verdicts);
@@ -131,9 +132,8 @@ std::string headline(const StudyResults& results, const std::vector<Verdict>& ve
   return fmt::format("In a pilot (profile {}), {}", results.profile, all);
 }
 
-bool is_decided(const Verdict& v) { return v.status == VerdictStatus::pass || v.status == VerdictStatus::fail; }
-
-std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+std::string finding(const Analysis& results) {
+  const std::vector<Verdict>& verdicts = results.verdicts();
   if (verdicts.empty()) return "This profile judges no claim.";
   const auto rank = [](const Verdict& v) {  // the smallest comes first
     const ClaimSource of = source(v.claim);

@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 
 namespace headroom::experiments {
 
@@ -22,24 +21,21 @@ std::string headline(const std::vector<Verdict>& verdicts);
 
 /// That no model of a trained study has learned its task, by the limit of its claims or by unlearned_share, how far the
 /// best came and what to change; "" where one has, and where nothing was trained or the metric has no such limit.
-std::string nothing_learned(const StudyResults& results);
+std::string nothing_learned(const Analysis& results);
 
 /// The first thing to say of a study: that nothing was learned, where that is so and no claim is decided; otherwise the
 /// line above, said of a pilot where the profile is not the paper's own ("In a pilot (profile quick), the paper’s
 /// claims: …"), and how many seeds would decide what is undecided.
-std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts);
+std::string headline(const Analysis& results);
 
 /// Whether the verdicts are a pilot's: a profile that is not the study's own settings trains smaller and shorter. What
 /// is computed alone, without a model or a text, is no pilot.
 bool is_pilot(const StudyResults& results);
 
-/// Whether it is pass or fail.
-bool is_decided(const Verdict& verdict);
-
 /// What a study found, in one sentence with an interval: of its claims (decided ones before others; the paper's before
 /// our own, and these before theorems) the first with what was measured. "“both ends are worse” (D 64) holds in a
 /// pilot: …". Without a claim that was judged, why there is none.
-std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts);
+std::string finding(const Analysis& results);
 
 /// What was found of one claim, in the same words.
 std::string claim_finding(const StudyResults& results, const Verdict& verdict);

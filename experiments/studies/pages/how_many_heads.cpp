@@ -11,7 +11,7 @@
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/svg.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/guide_parts.h"
 
@@ -110,16 +110,15 @@ void note_worst(std::vector<Plot>& panels, const std::vector<Curves>& tasks, con
 
 /// A section for each heading that studies ask for ([study] guide), in the order in which they come: each study
 /// with its answer.
-Blocks guide_sections(const std::vector<Finding>& all) {
+Blocks guide_sections(const std::vector<Analysis>& all) {
   nlohmann::ordered_map<std::string, Blocks> sections;
-  for (const Finding& f : all) {
-    const StudyResults& r = f.results;
-    const bool is_judged = std::any_of(f.verdicts.begin(), f.verdicts.end(),
+  for (const Analysis& r : all) {
+    const bool is_judged = std::any_of(r.verdicts().begin(), r.verdicts().end(),
                                        [](const Verdict& v) { return v.status != VerdictStatus::not_run; });
     if (r.guide.empty() || !is_judged) continue;
-    const std::string page = page_name(all, f);
+    const std::string page = page_name(all, r);
     sections[r.guide].push_back(
-        item(Phrase{{.text = page, .link = fmt::format("results/{}.md", page)}, {": " + answer(r, f.verdicts).words}}));
+        item(Phrase{{.text = page, .link = fmt::format("results/{}.md", page)}, {": " + answer(r).words}}));
   }
   Blocks out;
   for (auto& [name, items] : sections) {
@@ -211,7 +210,7 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
   return page;
 }
 
-Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices) {
+Blocks heads_details_page(const std::vector<Analysis>& all, const std::vector<HeadChoice>& choices) {
   Blocks page{title("How many attention heads: what the answers rest on"),
               paragraph(Phrase{{"The paper’s own sentences, with the studies that test each, are in "},
                                {.text = "results", .link = "results.md"},
@@ -232,8 +231,7 @@ Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<Hea
   return page;
 }
 
-void write_guide(const std::vector<StudyResults>& studies, const fs::path& file) {
-  const std::vector<Finding> all = findings(studies);
+void write_guide(const std::vector<Analysis>& all, const fs::path& file) {
   const std::vector<HeadChoice> choices = head_choices(all);
   const bool is_html = file.extension() == ".html";
   const std::string stem = file.stem().string(), details = stem + "-details" + file.extension().string();

@@ -5,7 +5,7 @@
 
 #include "experiments/output/document.h"
 #include "experiments/studies/pages/figure.h"
-#include "experiments/studies/pages/head_choice.h"
+#include "experiments/studies/analysis/head_choice.h"
 #include "experiments/studies/pages/results_page.h"
 
 namespace headroom::experiments {
@@ -21,11 +21,11 @@ Figure guide_figure(const std::vector<const HeadChoice*>& curves);
 Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::string& details);
 
 /// What it rests on: the answers of studies that ask for a section, the studies behind each row of the table, the test.
-Blocks heads_details_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices);
+Blocks heads_details_page(const std::vector<Analysis>& all, const std::vector<HeadChoice>& choices);
 
 /// Writes the page to `file`, and the page behind it next to it, "NAME-details": as HTML, the figure inside, where its
 /// name ends in .html, else as Markdown with the figure in its folder. Throws Error naming a file that
 /// cannot be written.
-void write_guide(const std::vector<StudyResults>& studies, const std::filesystem::path& file);
+void write_guide(const std::vector<Analysis>& all, const std::filesystem::path& file);
 
 }  // namespace headroom::experiments

@@ -42,8 +42,7 @@ std::vector<Phrase> summary_row(const StudySummary& s) {
 
 }  // namespace
 
-std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verdicts,
-                         const std::vector<std::string>& figures) {
+std::string summary_json(const Analysis& r, const std::vector<std::string>& figures) {
   const auto part = [&](const char* key) { return r.provenance.contains(key) ? r.provenance.at(key) : ""; };
   const std::string cpu = part("CPU"), isa = part("instruction set");
   const Json json = {{"study", r.id},
@@ -51,11 +50,11 @@ std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verd
                      {"title", r.title},
                      {"paper", r.paper},
                      {"progress", progress_of(r)},
-                     {"paper_claims", tally(verdicts, ClaimSource::paper)},
-                     {"theorem_claims", tally(verdicts, ClaimSource::theorem)},
-                     {"our_claims", tally(verdicts, ClaimSource::ours)},
+                     {"paper_claims", tally(r.verdicts(), ClaimSource::paper)},
+                     {"theorem_claims", tally(r.verdicts(), ClaimSource::theorem)},
+                     {"our_claims", tally(r.verdicts(), ClaimSource::ours)},
                      {"seconds", training_seconds(r)},
-                     {"finding", verdicts.empty() ? "" : answer(r, verdicts).words},
+                     {"finding", r.verdicts().empty() ? "" : answer(r).words},
                      {"figures", figures},
                      {"machine", cpu.empty() || isa.empty() ? cpu + isa : cpu + ", " + isa}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

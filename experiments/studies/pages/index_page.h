@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 
 namespace headroom::experiments {
 
@@ -19,8 +18,7 @@ struct StudySummary {
 };
 
 /// The summary as JSON: what write_report() leaves in OUT/STUDY/PROFILE/summary.json.
-std::string summary_json(const StudyResults& results, const std::vector<Verdict>& verdicts,
-                         const std::vector<std::string>& figures);
+std::string summary_json(const Analysis& results, const std::vector<std::string>& figures);
 
 /// The summaries of all reports under `out`, ordered by (study, profile). A file that cannot be read as one is left out
 /// and named in `unread`: the index is no reason to lose a report.

@@ -9,7 +9,7 @@
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/toml/expression.h"
 
 namespace headroom::experiments {
@@ -124,7 +124,7 @@ std::vector<std::vector<std::string>> law_cells(const FittedLaw& law) {
 
 }  // namespace
 
-std::optional<FittedLaw> fitted_law(const StudyResults& r) {
+std::optional<FittedLaw> fitted_law(const Analysis& r) {
   if (!r.report.law) return std::nullopt;
   const LawConfig& config = *r.report.law;
   FittedLaw law;
@@ -134,7 +134,7 @@ std::optional<FittedLaw> fitted_law(const StudyResults& r) {
   for (const std::string& series : series_names(r)) {
     FittedLaw::Row row{series, {}, {}, NAN};
     for (const std::string& path : config.of) row.keys.push_back(common_key(r, series, path));
-    const std::optional<Optimum> best = optimum(curve(r, series));
+    const std::optional<Optimum> best = optimum(r.curve(series));
     if (const std::string reason = reason_against(row, config.of, best); !reason.empty()) {
       law.notes.push_back(fmt::format("{} is left out: {}", series.empty() ? "the curve" : series, reason));
       continue;
@@ -177,7 +177,7 @@ std::string law_sentence(const FittedLaw& law) {
       fmt::join(ranges, ", "));
 }
 
-Blocks law_section(const StudyResults& r) {
+Blocks law_section(const Analysis& r) {
   const auto law = fitted_law(r);
   if (!law) return {};
   Blocks parts{paragraph(law_sentence(*law)), cells_table("The law", law_cells(*law), {0})};

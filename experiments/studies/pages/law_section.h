@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "experiments/output/document.h"
-#include "experiments/studies/claims/power_law.h"
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
+#include "experiments/studies/analysis/power_law.h"
 
 namespace headroom::experiments {
 
@@ -32,13 +32,13 @@ struct FittedLaw {
 
 /// The law of a study; none where its report asks for none. Series without two seeds, whose best x is an end of their
 /// sweep, or whose trials differ in a key are left out, and named in the notes.
-std::optional<FittedLaw> fitted_law(const StudyResults& results);
+std::optional<FittedLaw> fitted_law(const Analysis& results);
 
 /// "best heads = 0.93 · width^0.52 [0.31, 0.73] · …, off by a factor of 1.21 where a series is left out (8 series);
 /// width / token_dim is off by 1.9".
 std::string law_sentence(const FittedLaw& law);
 
 /// The same with a row per series; none where the report asks for no law.
-Blocks law_section(const StudyResults& results);
+Blocks law_section(const Analysis& results);
 
 }  // namespace headroom::experiments

@@ -12,8 +12,8 @@
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/pages/answer.h"
-#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
@@ -31,14 +31,14 @@ std::string few_of(const std::set<double>& values) {
 }
 
 /// What is varied and what is measured.
-std::string sweep_words(const StudyResults& r) {
+std::string sweep_words(const Analysis& r) {
   std::set<double> xs;
   std::set<int64_t> seeds;
   for (const TrialRecord& t : r.trials) xs.insert(t.x), seeds.insert(t.seed);
   const auto names = series_names(r);
   std::string out = fmt::format("{} = {}", r.report.x_label, few_of(xs));
   if (names.size() > 1) out += fmt::format(", in {} series", names.size());
-  const Curve c = metric_curve(r, names[0], r.report.y_metric);
+  const Curve& c = r.shown_curve(names[0], r.report.y_metric);
   out += fmt::format(". Shown is {}, {} is better", r.report.y_label, c.larger_is_better ? "more" : "less");
   if (seeds.size() > 1) out += fmt::format(": the {} over seeds with its 95 % interval", name(c.kind));
   return out + ".";
@@ -66,16 +66,16 @@ Blocks warnings(const StudyResults& r) {
 Block report_figure(const PageFigure& f) { return figure(f.figure.plot, f.figure.caption, f.file); }
 
 /// The figures of `series` that stand further down.
-Blocks further_figures(const PageParts& parts, const std::string& series) {
+Blocks further_figures(const std::vector<PageFigure>& figures, const std::string& series) {
   Blocks out;
-  for (const PageFigure& one : parts.figures)
+  for (const PageFigure& one : figures)
     if (!one.figure.is_main && one.figure.series == series) out.push_back(report_figure(one));
   return out;
 }
 
-Block main_figures(const PageParts& parts, size_t series) {
+Block main_figures(const std::vector<PageFigure>& figures, size_t series) {
   Blocks out;
-  for (const PageFigure& one : parts.figures)
+  for (const PageFigure& one : figures)
     if (one.figure.is_main) out.push_back(report_figure(one));
   if (series > most_series_drawn)
     out.push_back(paragraph(
@@ -87,9 +87,9 @@ Block main_figures(const PageParts& parts, size_t series) {
 }
 
 /// One series: a line that says what came of it, and on demand its figures and numbers.
-Block series_fold(const StudyResults& r, const PageParts& parts, const std::string& series, const std::string& id,
-                  bool is_open) {
-  Blocks body = further_figures(parts, series);
+Block series_fold(const Analysis& r, const std::vector<PageFigure>& figures, const std::string& series,
+                  const std::string& id, bool is_open) {
+  Blocks body = further_figures(figures, series);
   append(body, curve_table(r, series));
   Block out = fold("", std::move(body), is_open);
   out.line = {{.text = series_words(r, series), .role = Role::muted}};
@@ -98,11 +98,11 @@ Block series_fold(const StudyResults& r, const PageParts& parts, const std::stri
   return out;
 }
 
-Block series_section(const StudyResults& r, const PageParts& parts, const std::vector<std::string>& names) {
+Block series_section(const Analysis& r, const std::vector<PageFigure>& figures, const std::vector<std::string>& names) {
   if (names[0].empty()) return section("In numbers", {section("", curve_table(r, ""), "series-1")}, "series");
   Blocks series;
   for (size_t i = 0; i < names.size(); ++i)
-    series.push_back(series_fold(r, parts, names[i], fmt::format("series-{}", i + 1), names.size() == 1));
+    series.push_back(series_fold(r, figures, names[i], fmt::format("series-{}", i + 1), names.size() == 1));
   return section("Each series", std::move(series), "series");
 }
 
@@ -120,7 +120,7 @@ Block opening(const StudyResults& r, const Answer& answer) {
 }
 
 /// Task, model and what is varied, to be opened.
-Block set_up_fold(const StudyResults& r) {
+Block set_up_fold(const Analysis& r) {
   std::vector<Fact> facts;
   if (const TaskWords task = task_words(r); !task.words.empty()) {
     Phrase& text = facts.emplace_back(Fact{"Task", {{task.words}}, {}}).text;
@@ -206,7 +206,7 @@ Fact folded(const std::string& term, const std::string& summary, const std::vect
 }
 
 /// Machine, versions, data, all trials and the resolved config.
-Block about_section(const StudyResults& r) {
+Block about_section(const Analysis& r) {
   std::vector<Fact> rows;
   const auto row = [&](const std::string& key, const std::string& text, bool is_code = false) {
     rows.push_back({key, {{.text = text, .is_code = is_code}}, {}});
@@ -246,20 +246,19 @@ Block about_section(const StudyResults& r) {
 
 }  // namespace
 
-std::string page(const StudyResults& results, const PageParts& parts) {
+std::string page(const Analysis& results, const std::vector<PageFigure>& figures) {
   Document page{fmt::format("{} · {}", results.title, results.profile),
-                {opening(results, answer(results, parts.verdicts))},
+                {opening(results, answer(results))},
                 "output/assets/report.css",
                 true};
   const auto names = series_names(results);
-  if (Block figures = main_figures(parts, names.size()); !figures.parts.empty())
-    page.blocks.push_back(std::move(figures));
-  append(page.blocks, verdict_section(results, parts.verdicts));
+  if (Block main = main_figures(figures, names.size()); !main.parts.empty()) page.blocks.push_back(std::move(main));
+  append(page.blocks, verdict_section(results));
   page.blocks.push_back(set_up_fold(results));
   append(page.blocks, law_section(results));
   append(page.blocks, failed_section(results));
-  page.blocks.push_back(series_section(results, parts, names));
-  if (Blocks more = further_figures(parts, ""); !more.empty())
+  page.blocks.push_back(series_section(results, figures, names));
+  if (Blocks more = further_figures(figures, ""); !more.empty())
     page.blocks.push_back(section("More figures", std::move(more), "more"));
   page.blocks.push_back(about_section(results));
   return as_html(page);

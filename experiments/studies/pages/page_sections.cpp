@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "experiments/output/number.h"
+#include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/claims/smallest_effect.h"
-#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/verdict_change.h"
@@ -47,8 +47,8 @@ VerdictRow verdict_row(const StudyResults& r, const Verdict& v, const std::strin
   return row;
 }
 
-Blocks verdict_table_of(const StudyResults& r, const std::vector<Verdict>& verdicts, const SecondBest& second,
-                        ClaimSource of) {
+Blocks verdict_table_of(const Analysis& r, const SecondBest& second, ClaimSource of) {
+  const std::vector<Verdict>& verdicts = r.verdicts();
   std::vector<VerdictRow> rows;
   for (size_t i = 0; i < verdicts.size(); ++i)
     if (source(verdicts[i].claim) == of) rows.push_back(verdict_row(r, verdicts[i], second.turned[i]));
@@ -110,11 +110,12 @@ std::vector<Whisker> whiskers(const StudyResults& r, const Verdict& v) {
   return out;
 }
 
-Blocks verdict_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+Blocks verdict_section(const Analysis& r) {
+  const std::vector<Verdict>& verdicts = r.verdicts();
   if (verdicts.empty()) return {};
-  const SecondBest second = second_best(r, verdicts);
-  Blocks parts{paragraph(headline(r, verdicts), Role::muted)};
-  for (const ClaimSource source : claim_sources) append(parts, verdict_table_of(r, verdicts, second, source));
+  const SecondBest second = second_best(r);
+  Blocks parts{paragraph(headline(r), Role::muted)};
+  for (const ClaimSource source : claim_sources) append(parts, verdict_table_of(r, second, source));
   if (!second.sentence.empty()) parts.push_back(paragraph(second.sentence));
   const std::string levels = interval_levels(verdicts);
   parts.push_back(paragraph(
@@ -149,15 +150,15 @@ Blocks failed_section(const StudyResults& r) {
               "failed")};
 }
 
-std::string series_words(const StudyResults& r, const std::string& series) {
-  const Curve c = metric_curve(r, series, r.report.y_metric);
+std::string series_words(const Analysis& r, const std::string& series) {
+  const Curve& c = r.shown_curve(series, r.report.y_metric);
   const Point* best = c.choose(c.all_points());
   if (!best) return "no trial has finished";
   return fmt::format("best at {} = {}: {}", last_part(r.report.x_key), exact(best->x), in_words(centre(*best, c.kind)));
 }
 
-Blocks curve_table(const StudyResults& r, const std::string& series) {
-  const Curve c = metric_curve(r, series, r.report.y_metric);
+Blocks curve_table(const Analysis& r, const std::string& series) {
+  const Curve& c = r.shown_curve(series, r.report.y_metric);
   if (c.points.empty()) return {paragraph("No trial has run yet.", Role::muted)};
   const Overlay* overlay = overlay_of(r, series);
   std::vector<std::string> keys;
@@ -166,11 +167,11 @@ Blocks curve_table(const StudyResults& r, const std::string& series) {
       if (std::find(keys.begin(), keys.end(), chosen.first) == keys.end()) keys.push_back(chosen.first);
   std::vector<std::string> heads = {last_part(r.report.x_key), "mean", "95 % interval", "best seed", "seeds"};
   for (const std::string& key : keys) heads.push_back("best " + last_part(key));
-  std::vector<Curve> others;
+  std::vector<const Curve*> others;
   for (const Measure& measure : shown_measures(r.report)) {
     if (measure.metric == r.report.y_metric) continue;
     heads.push_back(measure.label);
-    others.push_back(metric_curve(r, series, measure.metric));
+    others.push_back(&r.shown_curve(series, measure.metric));
   }
   if (overlay) heads.push_back(overlay->label);
   const Point* best = c.choose(c.all_points());
@@ -181,9 +182,9 @@ Blocks curve_table(const StudyResults& r, const std::string& series) {
     cells.push_back(marked(fmt::format("{}", p.values.size()),
                            p.failed.empty() ? "" : fmt::format("+ {} failed", p.failed.size())));
     for (const std::string& key : keys) cells.push_back(chosen_cell(p, key));
-    for (const Curve& other : others) {
-      const Point* at = other.at(p.x);
-      cells.push_back({{at ? rounded(centre(*at, other.kind).mean) : "—"}});
+    for (const Curve* other : others) {
+      const Point* at = other->at(p.x);
+      cells.push_back({{at ? rounded(centre(*at, other->kind).mean) : "—"}});
     }
     if (overlay) cells.push_back({{rounded(overlay_at(*overlay, p.x))}});
     rows.push_back(std::move(cells));

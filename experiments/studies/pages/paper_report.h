@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/verdict_file.h"
+#include "experiments/studies/pages/verdict_file.h"
 
 namespace headroom::experiments {
 

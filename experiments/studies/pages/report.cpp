@@ -4,12 +4,12 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/plot/svg.h"
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/claims/verdict_file.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/page.h"
+#include "experiments/studies/pages/verdict_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Writes every figure's file, and removes those of an earlier report that are no more.
-std::vector<PageFigure> write_figures(const StudyResults& results, const fs::path& folder) {
+std::vector<PageFigure> write_figures(const Analysis& results, const fs::path& folder) {
   std::set<fs::path> earlier;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".svg" && entry.path().filename().string().starts_with("figure"))
@@ -36,21 +36,19 @@ std::vector<PageFigure> write_figures(const StudyResults& results, const fs::pat
 
 }  // namespace
 
-fs::path write_report(const StudyResults& results, const fs::path& folder) {
+fs::path write_report(const Analysis& results, const fs::path& folder) {
   make_folder(folder);
-  PageParts parts;
-  parts.verdicts = judge(results);
   write_file(folder / "results.csv", csv(results, Clock::kept));
   write_file(folder / "metrics.csv", csv(results, Clock::left_out));
   write_file(folder / "config.toml", results.resolved_config);
-  write_file(folder / "verdicts.json", verdicts_json(results, parts.verdicts));
-  parts.figures = write_figures(results, folder);
+  write_file(folder / "verdicts.json", verdicts_json(results));
+  const std::vector<PageFigure> figures = write_figures(results, folder);
   std::vector<std::string> main_figures;
-  for (const PageFigure& one : parts.figures)
+  for (const PageFigure& one : figures)
     if (one.figure.is_main) main_figures.push_back(one.file);
-  write_file(folder / "summary.json", summary_json(results, parts.verdicts, main_figures));
+  write_file(folder / "summary.json", summary_json(results, main_figures));
   // Last: a page never points at files that are not there yet.
-  write_file(folder / "report.html", page(results, parts));
+  write_file(folder / "report.html", page(results, figures));
   return folder / "report.html";
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "experiments/output/terminal_look.h"
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 
 namespace headroom::experiments {
 
@@ -19,7 +19,7 @@ namespace headroom::experiments {
 ///
 /// Each file appears whole or not at all. Returns the path of report.html. Throws Error naming the path when a file
 /// cannot be written.
-std::filesystem::path write_report(const StudyResults& results, const std::filesystem::path& folder);
+std::filesystem::path write_report(const Analysis& results, const std::filesystem::path& folder);
 
 /// The headline, the verdicts and the curves in plain text, at most as wide as the terminal, or 100 characters, where
 /// numbers allow:
@@ -34,6 +34,6 @@ std::filesystem::path write_report(const StudyResults& results, const std::files
 ///
 /// On a terminal (`look.columns` > 0) sentences go on in further lines, and a verdict's word has its colour. Its
 /// p-values appear if `look.is_verbose`, and where more seeds would not decide it.
-std::string terminal_table(const StudyResults& results, TerminalLook look = {});
+std::string terminal_table(const Analysis& results, TerminalLook look = {});
 
 }  // namespace headroom::experiments

@@ -12,8 +12,8 @@
 #include "experiments/output/number.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/pages/answer.h"
-#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/scoreboard.h"
@@ -33,15 +33,14 @@ std::string machine(const StudyResults& r) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-Block overview(const std::vector<Finding>& all, const std::string& folder) {
+Block overview(const std::vector<Analysis>& all, const std::string& folder) {
   std::vector<std::vector<Phrase>> rows;
-  for (const Finding& f : all) {
-    const StudyResults& r = f.results;
-    rows.push_back(text_cells({r.title, r.profile, f.verdicts.empty() ? "" : answer(r, f.verdicts).words,
-                               tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
-                               tally(f.verdicts, ClaimSource::ours), std::to_string(count_trials(r.trials)),
+  for (const Analysis& r : all) {
+    rows.push_back(text_cells({r.title, r.profile, r.verdicts().empty() ? "" : answer(r).words,
+                               tally(r.verdicts(), ClaimSource::paper), tally(r.verdicts(), ClaimSource::theorem),
+                               tally(r.verdicts(), ClaimSource::ours), std::to_string(count_trials(r.trials)),
                                seconds_text(wall_seconds(r))}));
-    rows.back()[0][0].link = fmt::format("{}/{}.md", folder, page_name(all, f));
+    rows.back()[0][0].link = fmt::format("{}/{}.md", folder, page_name(all, r));
     rows.back()[1][0].is_code = true;
   }
   return table(
@@ -51,12 +50,12 @@ Block overview(const std::vector<Finding>& all, const std::string& folder) {
 }
 
 /// All verdicts of studies and of pilots, apart: what a pilot says is not what the paper's own experiment would.
-Blocks totals(const std::vector<Finding>& all) {
+Blocks totals(const std::vector<Analysis>& all) {
   Blocks out;
   for (const bool pilots : {false, true}) {
     std::vector<Verdict> verdicts;
-    for (const Finding& f : all)
-      if (is_pilot(f.results) == pilots) verdicts.insert(verdicts.end(), f.verdicts.begin(), f.verdicts.end());
+    for (const Analysis& f : all)
+      if (is_pilot(f) == pilots) verdicts.insert(verdicts.end(), f.verdicts().begin(), f.verdicts().end());
     if (!verdicts.empty())
       out.push_back(item(fmt::format(
           "{}: {}", pilots ? "Pilots" : "Studies with their own settings, and what is computed", headline(verdicts))));
@@ -94,7 +93,7 @@ Blocks guideline_page(const std::vector<HeadChoice>& choices) {
 
 /// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and
 /// the files' names. None without data.
-std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& folder, const std::string& page) {
+std::vector<StudyFigure> write_figures(const Analysis& r, const fs::path& folder, const std::string& page) {
   std::vector<StudyFigure> written;
   if (r.trials.empty()) return written;
   for (const Figure& figure : study_figures(r)) {
@@ -109,37 +108,29 @@ std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& fo
 
 }  // namespace
 
-std::vector<Finding> findings(const std::vector<StudyResults>& studies) {
-  std::map<std::pair<std::string, std::string>, const StudyResults*> sorted;
-  for (const StudyResults& r : studies) sorted.emplace(std::pair(r.id, r.profile), &r);
-  std::vector<Finding> all;
-  for (const auto& [name, r] : sorted) all.push_back({*r, judge(*r)});
-  return all;
-}
-
-std::vector<HeadChoice> head_choices(const std::vector<Finding>& all) {
+std::vector<HeadChoice> head_choices(const std::vector<Analysis>& all) {
   std::vector<HeadChoice> choices;
-  for (const Finding& f : all)
-    for (const std::string& series : series_names(f.results))
-      if (auto choice = head_choice(f.results, series)) choices.push_back(std::move(*choice));
+  for (const Analysis& f : all)
+    for (const std::string& series : series_names(f))
+      if (auto choice = head_choice(f, series)) choices.push_back(std::move(*choice));
   return choices;
 }
 
-std::string page_name(const std::vector<Finding>& all, const Finding& f) {
+std::string page_name(const std::vector<Analysis>& all, const Analysis& f) {
   std::map<std::string, int> profiles;
   int same = 0;
-  for (const Finding& other : all) {
-    ++profiles[other.results.profile];
-    same += other.results.id == f.results.id ? 1 : 0;
+  for (const Analysis& other : all) {
+    ++profiles[other.profile];
+    same += other.id == f.id ? 1 : 0;
   }
-  const int own = profiles[f.results.profile];
+  const int own = profiles[f.profile];
   const bool is_usual = std::all_of(profiles.begin(), profiles.end(), [&](const auto& profile) {
-    return profile.first == f.results.profile || profile.second < own;
+    return profile.first == f.profile || profile.second < own;
   });
-  return same == 1 || is_usual ? f.results.id : f.results.id + "-" + f.results.profile;
+  return same == 1 || is_usual ? f.id : f.id + "-" + f.profile;
 }
 
-Blocks results_index(const std::vector<Finding>& all, const std::string& folder) {
+Blocks results_index(const std::vector<Analysis>& all, const std::string& folder) {
   const std::vector<HeadChoice> choices = head_choices(all);
   Blocks out{title("Results"),
              paragraph({{"Written by "},
@@ -152,7 +143,7 @@ Blocks results_index(const std::vector<Finding>& all, const std::string& folder)
   append(out, totals(all));
   out.push_back(overview(all, folder));
   std::set<std::string> machines;
-  for (const Finding& f : all) machines.insert(machine(f.results));
+  for (const Analysis& f : all) machines.insert(machine(f));
   for (const std::string& words : machines)
     if (!words.empty()) out.push_back(paragraph(fmt::format("Machine: {}.", words)));
   if (const std::string words = guideline_sentence(choices); !words.empty())
@@ -173,15 +164,14 @@ void check_results(const fs::path& file) {
           "{}: its pages go into {}, which is no folder; name another", file.string(), folder.string());
 }
 
-void write_results(const std::vector<StudyResults>& studies, const fs::path& file) {
+void write_results(const std::vector<Analysis>& all, const fs::path& file) {
   check_results(file);
   const std::string folder = file.stem().string();
   const fs::path pages = file.parent_path() / folder;
   make_folder(pages);
-  const std::vector<Finding> all = findings(studies);
-  for (const Finding& f : all) {
+  for (const Analysis& f : all) {
     const std::string page = page_name(all, f);
-    write_file(pages / (page + ".md"), as_markdown(study_page(f, write_figures(f.results, pages, page))));
+    write_file(pages / (page + ".md"), as_markdown(study_page(f, write_figures(f, pages, page))));
   }
   if (const std::vector<HeadChoice> choices = head_choices(all); !guideline_sentence(choices).empty())
     write_file(pages / guideline_file, as_markdown(guideline_page(choices)));

@@ -19,19 +19,19 @@ std::string variant_name(const ClaimConfig& claim) {
 }
 
 /// `words: study (variant; variant), study`, each study a link to its page; a variant's name once.
-void add_variants(Phrase& cell, const std::string& words, const Variants& variants, const std::vector<Finding>& all,
+void add_variants(Phrase& cell, const std::string& words, const Variants& variants, const std::vector<Analysis>& all,
                   const std::string& folder) {
-  std::vector<std::pair<const Finding*, std::vector<std::string>>> studies;
-  for (const auto& [finding, verdict] : variants) {
-    if (studies.empty() || studies.back().first != finding) studies.push_back({finding, {}});
+  std::vector<std::pair<const Analysis*, std::vector<std::string>>> studies;
+  for (const auto& [study, verdict] : variants) {
+    if (studies.empty() || studies.back().first != study) studies.push_back({study, {}});
     std::vector<std::string>& names = studies.back().second;
     const std::string own = variant_name(verdict->claim);
     if (!own.empty() && std::find(names.begin(), names.end(), own) == names.end()) names.push_back(own);
   }
-  for (const auto& [finding, names] : studies) {
-    const bool is_first = finding == studies.front().first;
+  for (const auto& [study, names] : studies) {
+    const bool is_first = study == studies.front().first;
     cell.push_back({is_first ? fmt::format("{}{}: ", cell.empty() ? "" : "; ", words) : ", "});
-    const std::string page = page_name(all, *finding);
+    const std::string page = page_name(all, *study);
     cell.push_back({.text = page, .link = fmt::format("{}/{}.md", folder, page)});
     if (!names.empty()) cell.push_back({fmt::format(" ({})", fmt::join(names, "; "))});
   }
@@ -50,12 +50,12 @@ std::string SentenceVerdict::words() const {
   return std::string(status()) + (is_decided && !open.empty() ? " so far" : "");
 }
 
-std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Finding>& all) {
+std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Analysis>& all) {
   std::vector<SentenceVerdict> out;
   for (const PaperSentence& sentence : paper_sentences()) {
     SentenceVerdict& one = out.emplace_back(SentenceVerdict{&sentence, {}, {}, {}});
-    for (const Finding& f : all)
-      for (const Verdict& v : f.verdicts) {
+    for (const Analysis& f : all)
+      for (const Verdict& v : f.verdicts()) {
         if (v.claim.sentence != sentence.id) continue;
         Variants& where = v.status == VerdictStatus::pass   ? one.holds
                           : v.status == VerdictStatus::fail ? one.fails
@@ -66,7 +66,7 @@ std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Finding>& all) 
   return out;
 }
 
-Blocks scoreboard(const std::vector<Finding>& all, const std::string& folder) {
+Blocks scoreboard(const std::vector<Analysis>& all, const std::string& folder) {
   const std::vector<SentenceVerdict> sentences = sentence_verdicts(all);
   const bool is_tested = std::any_of(sentences.begin(), sentences.end(), [](const SentenceVerdict& s) {
     return !s.holds.empty() || !s.fails.empty() || !s.open.empty();

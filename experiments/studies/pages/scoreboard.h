@@ -12,7 +12,7 @@ namespace headroom::experiments {
 struct SentenceVerdict {
   /// One claim of one study: a variant of the sentence.
   struct Variant {
-    const Finding* finding;
+    const Analysis* study;
     const Verdict* verdict;
   };
 
@@ -26,10 +26,10 @@ struct SentenceVerdict {
 };
 
 /// One for each of paper_sentences(), in that order.
-std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Finding>& all);
+std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Analysis>& all);
 
 /// How many sentences hold, fail, depend and are open, and a row for each with the variants that decide it; studies
-/// link to their pages in `folder`. None where no claim among the findings tests a sentence.
-Blocks scoreboard(const std::vector<Finding>& all, const std::string& folder);
+/// link to their pages in `folder`. None where no claim of the studies tests a sentence.
+Blocks scoreboard(const std::vector<Analysis>& all, const std::string& folder);
 
 }  // namespace headroom::experiments

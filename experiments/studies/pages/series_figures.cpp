@@ -6,10 +6,10 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/statistics.h"
-#include "experiments/studies/pages/centre.h"
+#include "experiments/studies/analysis/centre.h"
+#include "experiments/studies/analysis/statistics.h"
+#include "experiments/studies/analysis/tried.h"
 #include "experiments/studies/pages/figure.h"
-#include "experiments/studies/pages/tried.h"
 
 /// Further figures of one series: its heat map, its learning curves, its predictions.
 namespace headroom::experiments {
@@ -98,7 +98,7 @@ double correlation(const std::vector<std::pair<double, double>>& pairs) {
 
 }  // namespace
 
-std::optional<Figure> heat_map(const StudyResults& r, const std::string& series) {
+std::optional<Figure> heat_map(const Analysis& r, const std::string& series) {
   const ReportConfig& report = r.report;
   const std::string key = choice_key(r, &series);
   if (key.empty()) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
     for (const auto& [value, metrics] : tried) values.insert(value);
   }
   const std::string axis = last_part(report.x_key), other = last_part(key);
-  const Curve chosen = curve(r, series);
+  const Curve& chosen = r.curve(series);
   std::vector<Cell> cells;
   double low = INFINITY, high = -INFINITY;
   for (const auto& [x, tried] : by_x) {
@@ -170,7 +170,7 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
   return figure;
 }
 
-std::optional<Figure> learning_curves(const StudyResults& r, const std::string& series) {
+std::optional<Figure> learning_curves(const Analysis& r, const std::string& series) {
   const auto track = track_of(r, series);
   if (!track) return std::nullopt;
   const std::string axis = last_part(r.report.x_key);
@@ -180,7 +180,7 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
                                  fmt::format("{}, {}", label, track->first), series);
   Plot& plot = figure.plot;
   plot.description = fmt::format("{} on the {} data along training, a line per {}.", label, track->first, axis);
-  const Curve c = curve(r, series);
+  const Curve& c = r.curve(series);
   // What the report shows is followed by the report's own mean; losses by the plain one.
   const MeanKind kind = own ? c.kind : MeanKind::arithmetic;
   std::vector<double> steps, values;
@@ -213,8 +213,8 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
   return figure;
 }
 
-std::optional<Figure> prediction_figure(const StudyResults& r, const std::string& series) {
-  const Curve c = metric_curve(r, series, r.report.y_metric);
+std::optional<Figure> prediction_figure(const Analysis& r, const std::string& series) {
+  const Curve& c = r.shown_curve(series, r.report.y_metric);
   const Point* best = c.choose(c.all_points());
   if (!best) return std::nullopt;
   std::vector<std::pair<double, double>> pairs;

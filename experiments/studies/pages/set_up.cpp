@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/claims/value_set.h"
 #include "experiments/studies/config/tasks/registry.h"
 
@@ -56,11 +56,11 @@ std::string place(const StudyResults& r, const std::string& series, const std::v
 }
 
 /// Where one value alone of a swept key was tried at every x: "one lr for every heads: D 256".
-std::string singles_of(const StudyResults& r) {
+std::string singles_of(const Analysis& r) {
   std::map<std::string, std::vector<std::string>> by_key;  // → series
   for (const std::string& series : series_names(r)) {
     std::map<std::string, std::set<double>> values;
-    for (const Point& p : curve(r, series).points)
+    for (const Point& p : r.curve(series).points)
       for (const std::string& key : p.single) values[key].insert(p.choice.at(key));
     for (const auto& [key, of_key] : values)
       if (of_key.size() == 1) by_key[key].push_back(series);
@@ -75,11 +75,11 @@ std::string singles_of(const StudyResults& r) {
 }
 
 /// Where a chosen value of any swept key is an end of those tried: "chosen at an end: lr at heads = 4, 8 of D 64".
-std::string edges_of(const StudyResults& r) {
+std::string edges_of(const Analysis& r) {
   std::vector<std::string> parts;
   for (const std::string& series : series_names(r)) {
     std::map<std::string, std::vector<std::string>> by_key;
-    const Curve c = curve(r, series);
+    const Curve& c = r.curve(series);
     for (const Point& p : c.points)
       for (const std::string& key : p.edges) by_key[last_part(key)].push_back(exact(p.x));
     for (const auto& [key, xs] : by_key)
@@ -100,7 +100,7 @@ std::string seeds_of(const StudyResults& r) {
 
 }  // namespace
 
-std::string settings_line(const StudyResults& r, Edges edges) {
+std::string settings_line(const Analysis& r, Edges edges) {
   const std::vector<Json> configs = training_configs(r);
   if (configs.empty()) return "";
   const auto of = [&](const char* path) { return values_of(configs, path); };
@@ -114,7 +114,8 @@ std::string settings_line(const StudyResults& r, Edges edges) {
                  feed_forward = of("/model/ffn_width"), norm = of("/model/norm");
   add(width, "D " + width.text());
   add(layers, with_noun(layers, "layer"));
-  if (!feed_forward.empty() && feed_forward.text() == "0") parts.emplace_back("no feed-forward network");  // what a reader would take for given
+  if (!feed_forward.empty() && feed_forward.text() == "0")
+    parts.emplace_back("no feed-forward network");  // what a reader would take for given
   if (!norm.empty() && norm.text() == "none") parts.emplace_back("no norm");
   add(steps, fmt::format("{} of {}", with_noun(steps, "step"), with_noun(batch, "sequence")));
   add(rate, fmt::format("{}, learning rates {}{}{}", kind.text(), rate.text(),

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/config/tasks/words.h"
 
 /// What a study trains, in words.
@@ -17,7 +17,7 @@ enum class Edges { told, left_out };
 ///
 ///     D 64, 256 · 1 layer · 300 to 600 steps of 32 sequences · adamw, rates 0.01 to 0.08 (…) · 3 seeds · sinusoidal,
 ///     alibi
-std::string settings_line(const StudyResults& results, Edges edges = Edges::told);
+std::string settings_line(const Analysis& results, Edges edges = Edges::told);
 
 /// In the words of a trial's resolved [task], whose kind may be any of task_kinds(). A kind that is not known gives its
 /// name alone: the task may come from a store of a newer program.

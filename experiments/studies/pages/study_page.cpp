@@ -10,9 +10,9 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/whisker.h"
+#include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/answer.h"
-#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/page.h"
@@ -49,7 +49,8 @@ std::string numbers_cell(const StudyResults& r, const Verdict& v) {
   return v.summary + (needs.empty() ? "" : fmt::format("; {}", fmt::join(needs, ", ")));
 }
 
-Block claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts, const SecondBest& second) {
+Block claim_table(const Analysis& r, const SecondBest& second) {
+  const std::vector<Verdict>& verdicts = r.verdicts();
   std::vector<std::vector<Phrase>> rows;
   for (const ClaimSource source : claim_sources)
     for (size_t i = 0; i < verdicts.size(); ++i) {
@@ -81,10 +82,10 @@ Blocks effects(const std::vector<Verdict>& verdicts) {
 }
 
 /// Every claim that does not hold, and every trial that failed, in plain words.
-Blocks failures(const Finding& f) {
+Blocks failures(const Analysis& f) {
   Blocks out{paragraph("What does not hold, or is not decided, and why:")};
   std::map<std::string, int> not_run;  // reason → claims
-  for (const Verdict& v : f.verdicts) {
+  for (const Verdict& v : f.verdicts()) {
     if (v.status == VerdictStatus::not_run) ++not_run[v.sentence];
     if (v.status == VerdictStatus::pass || v.status == VerdictStatus::not_run) continue;
     Phrase line{{.text = name(v.status), .is_strong = true},
@@ -101,9 +102,9 @@ Blocks failures(const Finding& f) {
     out.push_back(item({{.text = name(VerdictStatus::not_run), .is_strong = true},
                         {fmt::format(": {}. {}", counted(count, "claim"), reason)}}));
   std::map<std::string, int> broken;
-  for (const TrialRecord& t : f.results.trials)
+  for (const TrialRecord& t : f.trials)
     if (t.status == TrialStatus::failed)
-      ++broken[fmt::format("{}{} = {}", t.series.empty() ? "" : t.series + ", ", last_part(f.results.report.x_key),
+      ++broken[fmt::format("{}{} = {}", t.series.empty() ? "" : t.series + ", ", last_part(f.report.x_key),
                            exact(t.x))];
   for (const auto& [where, count] : broken)
     out.push_back(item(fmt::format("{} failed at {}, and no mean includes them.", counted(count, "trial"), where)));
@@ -120,12 +121,12 @@ std::vector<std::vector<std::string>> turned(const std::vector<std::vector<std::
 
 /// One metric as a table under its name, a row per series that has it and a column per x; turned where the columns
 /// would be many. Nothing where no trial has the metric.
-Blocks measure_table(const StudyResults& r, const Measure& measure) {
+Blocks measure_table(const Analysis& r, const Measure& measure) {
   constexpr size_t most_columns = 10;
   std::set<double> xs;
   std::vector<Curve> curves;
   for (const std::string& series : series_names(r)) {
-    Curve c = metric_curve(r, series, measure.metric);
+    Curve c = r.shown_curve(series, measure.metric);
     std::erase_if(c.points, [](const Point& p) { return !std::isfinite(p.mean); });
     for (const Point& p : c.points) xs.insert(p.x);
     if (!c.points.empty()) curves.push_back(std::move(c));
@@ -166,20 +167,19 @@ std::vector<std::string> in_short(const std::vector<std::string>& rounds) {
 
 }  // namespace
 
-Blocks study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
-  const StudyResults& r = f.results;
-  const std::string settings = settings_line(r), levels = interval_levels(f.verdicts);
-  const SecondBest second = second_best(r, f.verdicts);
-  const Answer found = answer(r, f.verdicts);
+Blocks study_page(const Analysis& r, const std::vector<StudyFigure>& figures) {
+  const std::string settings = settings_line(r), levels = interval_levels(r.verdicts());
+  const SecondBest second = second_best(r);
+  const Answer found = answer(r);
   Blocks out{title(r.title)};
   if (!r.question.empty()) out.push_back(paragraph(r.question));
-  if (!f.verdicts.empty()) out.push_back(paragraph({{.text = found.words, .is_strong = true}}));
+  if (!r.verdicts().empty()) out.push_back(paragraph({{.text = found.words, .is_strong = true}}));
   if (!found.mismatch.empty()) out.push_back(paragraph(found.mismatch));
   for (const StudyFigure& one : figures) {
     out.push_back(figure({}, one.title, one.file));
     if (figures.size() > 1) out.push_back(paragraph(one.caption));
   }
-  out.push_back(paragraph(headline(r, f.verdicts)));
+  out.push_back(paragraph(headline(r)));
   Blocks set_up{paragraph({{.text = r.id, .is_code = true},
                            {" · profile "},
                            {.text = r.profile, .is_code = true},
@@ -190,10 +190,10 @@ Blocks study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
   append(set_up, listed("In place of the study’s own settings, which are in brackets", r.changes));
   append(set_up, listed("Rounds", in_short(r.rounds)));
   out.push_back(fold("Set-up", std::move(set_up)));
-  if (!f.verdicts.empty()) {
-    append(out, {heading("Claims"), claim_table(r, f.verdicts, second)});
-    append(out, effects(f.verdicts));
-    append(out, failures(f));
+  if (!r.verdicts().empty()) {
+    append(out, {heading("Claims"), claim_table(r, second)});
+    append(out, effects(r.verdicts()));
+    append(out, failures(r));
   }
   if (!levels.empty())
     out.push_back(paragraph(fmt::format("In brackets: confidence intervals at {}, as each test needs.", levels)));

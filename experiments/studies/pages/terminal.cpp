@@ -8,9 +8,9 @@
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/output/wrap.h"
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/claims/curve.h"
-#include "experiments/studies/pages/centre.h"
+#include "experiments/studies/analysis/centre.h"
+#include "experiments/studies/analysis/curve.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/report.h"
@@ -33,7 +33,7 @@ std::string cut(const std::string& text, size_t columns) {
   return display_width(text) <= columns ? text : clip(text, columns - 1) + "…";
 }
 
-Rows curve_rows(const StudyResults& r, const Curve& c) {
+Rows curve_rows(const Analysis& r, const Curve& c) {
   Rows rows;
   const auto add = [&](const std::string& label, const Curve& of, const auto& cell) {
     std::vector<std::string>& cells = rows.emplace_back(label, std::vector<std::string>{}).second;
@@ -41,7 +41,7 @@ Rows curve_rows(const StudyResults& r, const Curve& c) {
   };
   add(last_part(r.report.x_key), c, [](const Point& p) { return exact(p.x); });
   for (const Measure& measure : shown_measures(r.report)) {
-    const Curve of = measure.metric == r.report.y_metric ? c : metric_curve(r, c.series, measure.metric);
+    const Curve& of = r.shown_curve(c.series, measure.metric);
     add(cut(measure.metric, 24), of, [&](const Point& p) { return rounded(centre(p, of.kind).mean); });
     add("±", of, [&](const Point& p) { return rounded(centre(p, of.kind).standard_error); });
   }
@@ -131,18 +131,18 @@ std::string notes_on(const StudyResults& r) {
 
 }  // namespace
 
-std::string terminal_table(const StudyResults& results, TerminalLook look) {
+std::string terminal_table(const Analysis& results, TerminalLook look) {
   constexpr int columns_of_a_log = 100;
   const auto columns = static_cast<size_t>(look.columns > 0 ? look.columns : columns_of_a_log);
   const auto sentence = static_cast<size_t>(look.columns);
-  const std::vector<Verdict> verdicts = judge(results);
-  std::string out = aligned({{headline(results, verdicts)}}, sentence) + "\n";
+  const std::vector<Verdict>& verdicts = results.verdicts();
+  std::string out = aligned({{headline(results)}}, sentence) + "\n";
   for (const Verdict& v : verdicts) out += verdict_text(v, look);
   if (!verdicts.empty()) out += "\n";
   out += notes_on(results);
   bool edge = false;
   for (const std::string& series : series_names(results)) {
-    const Curve c = curve(results, series);
+    const Curve& c = results.curve(series);
     if (!series.empty()) out += one_line(series) + "\n";
     out += c.points.empty() ? "no trial has run\n" : layout(curve_rows(results, c), columns);
     out += '\n';

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/tried.h"
 
 namespace headroom::experiments {
 namespace {
@@ -20,42 +20,14 @@ std::string tried_cell(const std::map<int64_t, double>& metrics, const std::set<
 
 }  // namespace
 
-std::string choice_key(const StudyResults& results, const std::string* series) {
-  std::set<std::string> keys;
-  for (const TrialRecord& t : results.trials)
-    if (!series || t.series == *series)
-      for (const auto& [key, value] : t.choice) keys.insert(key);
-  return keys.size() == 1 ? *keys.begin() : "";
-}
-
-std::map<double, Tried> tried_by_x(const StudyResults& results, const std::string& series, const std::string& key) {
-  std::map<double, Tried> by_x;
-  for (const TrialRecord& t : results.trials) {
-    if (t.series != series || !t.choice.contains(key)) continue;
-    const auto& metrics = t.validation.contains(results.report.y_metric) ? t.validation : t.test;
-    const auto found = metrics.find(results.report.y_metric);
-    const bool is_measured = t.status == TrialStatus::finished && found != metrics.end();
-    by_x[t.x][t.choice.at(key)][t.seed] = is_measured ? found->second : NAN;
-  }
-  return by_x;
-}
-
-std::set<int64_t> common_seeds(const Tried& tried) {
-  std::set<int64_t> common;
-  for (const auto& [seed, metric] : tried.begin()->second)
-    if (std::all_of(tried.begin(), tried.end(), [seed = seed](const auto& one) { return one.second.contains(seed); }))
-      common.insert(seed);
-  return common;
-}
-
-Blocks tried_choices(const StudyResults& r) {
+Blocks tried_choices(const Analysis& r) {
   const std::string key = choice_key(r), name = last_part(key);
   if (key.empty()) return {};
   const bool has_names = !series_names(r)[0].empty();
   std::set<double> values;
   std::vector<std::pair<std::vector<std::string>, std::map<double, Phrase>>> found;  // names and cells of a row
   for (const std::string& series : series_names(r)) {
-    const Curve chosen = curve(r, series);
+    const Curve& chosen = r.curve(series);
     for (const auto& [x, tried] : tried_by_x(r, series, key)) {
       if (tried.size() < 2) continue;
       const std::set<int64_t> seeds = common_seeds(tried);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/pages/headline.h"
 
 namespace headroom::experiments {
@@ -61,10 +61,10 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-StudyResults without_first_choices(const StudyResults& results) {
+StudyResults without_first_choices(const Analysis& results) {
   std::set<const TrialRecord*> first;
   for (const std::string& series : series_names(results))
-    for (const Point& point : curve(results, series).points) {
+    for (const Point& point : results.curve(series).points) {
       if (point.choice.empty()) continue;
       std::set<const TrialRecord*> chosen;
       bool has_other = false;
@@ -83,11 +83,12 @@ StudyResults without_first_choices(const StudyResults& results) {
   return out;
 }
 
-SecondBest second_best(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+SecondBest second_best(const Analysis& results) {
+  const std::vector<Verdict>& verdicts = results.verdicts();
   SecondBest out{"", std::vector<std::string>(verdicts.size())};
-  const StudyResults others = without_first_choices(results);
+  const Analysis others = analyse(without_first_choices(results));
   if (others.trials.size() == results.trials.size()) return out;
-  const std::vector<Verdict> seconds = judge(others);
+  const std::vector<Verdict>& seconds = others.verdicts();
   std::set<std::string> keys;
   for (const TrialRecord& trial : results.trials)
     for (const auto& chosen : trial.choice) keys.insert(last_part(chosen.first));

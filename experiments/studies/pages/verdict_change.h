@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/analysis.h"
 
 /// How firm verdicts are: what would change one, and what second-best choices make of them.
 namespace headroom::experiments {
@@ -18,7 +18,7 @@ std::string what_would_change(const StudyResults& results, const Verdict& verdic
 
 /// The results as they would be if no x had the value of its `best_of` keys (a learning rate) that validation prefers:
 /// then each takes the second best. An x that tried one value keeps it.
-StudyResults without_first_choices(const StudyResults& results);
+StudyResults without_first_choices(const Analysis& results);
 
 /// What the second-best values make of the decided verdicts.
 struct SecondBest {
@@ -26,8 +26,8 @@ struct SecondBest {
   std::vector<std::string>
       turned;  ///< for each verdict: "turns at the second-best lr: 620× [31, 12176]"; "" if it does not
 };
-/// `verdicts` are those of `results`. A claim that is undecided with the second-best values, which often have fewer
+/// A claim that is undecided with the second-best values, which often have fewer
 /// seeds, counts by its estimate.
-SecondBest second_best(const StudyResults& results, const std::vector<Verdict>& verdicts);
+SecondBest second_best(const Analysis& results);
 
 }  // namespace headroom::experiments

@@ -7,7 +7,7 @@
 #include "engine/ops/matmul/matmul.h"
 #include "engine/parallel.h"
 #include "engine/rng.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 
 namespace headroom::experiments {
 

@@ -11,8 +11,7 @@
 #include <variant>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/claims.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/claims/looks.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store.h"
@@ -95,7 +94,7 @@ std::optional<double> beyond(const GridAtX& grid, const std::string& key, double
 
 /// Adds what the grids lack whose choice stands at an end. False when there is nothing to add; then every choice at an
 /// end of a grid that was to be extended is noted.
-bool widen_grids(Rounds& rounds, const StudyResults& results) {
+bool widen_grids(Rounds& rounds, const Analysis& results) {
   Study& study = rounds.study;
   const std::map<SeriesAndX, GridAtX> grids = grids_of(study);
   std::set<std::string> extended;  // keys with values that are not of the first round
@@ -105,7 +104,7 @@ bool widen_grids(Rounds& rounds, const StudyResults& results) {
         for (const auto& [key, value] : trial.choice) extended.insert(key);
   std::map<Widening, std::vector<double>> wider, stuck;  // → x
   for (const std::string& series : study.series) {
-    for (const Point& point : curve(results, series).points)
+    for (const Point& point : results.curve(series).points)
       for (const std::string& key : point.edges) {
         const double value = point.choice.at(key);
         const std::optional<double> next = beyond(grids.at({series, point.x}), key, value);
@@ -138,9 +137,9 @@ bool widen_grids(Rounds& rounds, const StudyResults& results) {
 }
 
 /// The series that claims speak of which more seeds may decide.
-std::set<std::string> undecided_series(const StudyResults& results) {
+std::set<std::string> undecided_series(const Analysis& results) {
   std::set<std::string> undecided;
-  for (const Verdict& verdict : judge(results)) {
+  for (const Verdict& verdict : results.verdicts()) {
     if (verdict.status != VerdictStatus::undecided || !verdict.is_learned || !verdict.is_tuned) continue;
     for (const std::string& series : series_of(results, verdict.claim)) undecided.insert(series);
   }
@@ -149,12 +148,12 @@ std::set<std::string> undecided_series(const StudyResults& results) {
 
 /// Adds the trials of `series` up to those of a look, which has `seeds` seeds, each x at its choice. False when there
 /// is nothing to add.
-bool add_seeds(Rounds& rounds, const StudyResults& results, const std::set<std::string>& series, size_t look,
+bool add_seeds(Rounds& rounds, const Analysis& results, const std::set<std::string>& series, size_t look,
                int64_t seeds) {
   Study& study = rounds.study;
   std::map<SeriesAndX, std::map<std::string, double>> chosen;
   for (const std::string& name : series)
-    for (const Point& point : curve(results, name).points) chosen[{name, point.x}] = point.choice;
+    for (const Point& point : results.curve(name).points) chosen[{name, point.x}] = point.choice;
   std::set<std::string> names;  // of the series that have further seeds: others have a list of theirs
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
     const auto choice = chosen.find({trial.series, trial.x});
@@ -206,7 +205,7 @@ Rounds plan_rounds(const Study& study, const Records& records) {
   size_t look = 0;
   if (study.later.empty()) return rounds;
   while (has_ended(rounds.study, records)) {
-    const StudyResults results = round_results(rounds, records);
+    const Analysis results = analyse(round_results(rounds, records));
     if (look == 0 && widen_grids(rounds, results)) continue;
     if (look + 1 == seeds.size()) break;
     const std::set<std::string> undecided = undecided_series(results);

@@ -28,12 +28,12 @@ struct Rounds {
 /// for the seeds of the first round, until no choice stands at an end or the grid's limits are reached. After that
 /// choices stay: seeds of later rounds train with them alone. The claims are judged, at the share of their significance
 /// that a look may spend (claims/looks.h); while one of them is undecided, all x of each series that an undecided claim
-/// speaks of get the seeds of the next look, so that tests stay paired over seeds. Throws Error as curve() and
-/// judge() do.
+/// speaks of get the seeds of the next look, so that tests stay paired over seeds. Throws Error as Analysis
+/// does.
 Rounds plan_rounds(const Study& study, const Records& records);
 
-/// Leaves out of `later` the seeds that no run has asked for, which neither its plan nor `records` have, unless there is
-/// no plan. A report then judges the looks that were taken, whatever today's tests would have made of them: only the
+/// Leaves out of `later` the seeds that no run has asked for, which neither its plan nor `records` have, unless there
+/// is no plan. A report then judges the looks that were taken, whatever today's tests would have made of them: only the
 /// next run takes another.
 void keep_asked_for(Study& study, const std::vector<PlanEntry>& plan, const Records& records);
 

@@ -379,7 +379,7 @@ bool run_trials(const Study& written, const RunOptions& options) {
     const Records records = records_of(study, store);
     const Rounds rounds = plan_rounds(study, records);
     if (before && rounds.round > before->round && options.after_round)
-      options.after_round(round_results(*before, records), before->round, rounds.notes.back());
+      options.after_round(analyse(round_results(*before, records)), before->round, rounds.notes.back());
     keep_plan(rounds, study, store);
     if (!Sweeper(rounds.study, done, left_out, options, store, pool).run()) return false;
     const size_t known = done.size();

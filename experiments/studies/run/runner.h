@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/progress.h"
 
@@ -36,7 +36,7 @@ struct RunOptions {
   tasks::Ranks* ranks = nullptr;            ///< those that train each trial together; this is the first of them
   bool is_shared = false;                   ///< the study's folder is one that several hosts share (share_run())
   /// Is told, before a further round begins, what those so far have come to, their number, and what the next one adds.
-  std::function<void(const StudyResults& results, int64_t rounds, const std::string& next)> after_round{};
+  std::function<void(const Analysis& results, int64_t rounds, const std::string& next)> after_round{};
   WatchTrial watch{};  ///< makes a watcher for each trial that this process trains
 };
 

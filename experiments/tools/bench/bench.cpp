@@ -14,7 +14,7 @@
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "experiments/version.h"
 #include "models/transformer.h"
 #include "tasks/training/trainer.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 
 namespace headroom::experiments {
 

@@ -11,7 +11,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/wrap.h"
-#include "experiments/studies/pages/head_advice.h"
+#include "experiments/studies/analysis/head_advice.h"
 
 namespace headroom::experiments {
 namespace {

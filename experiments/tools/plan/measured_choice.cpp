@@ -12,7 +12,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 
 namespace headroom::experiments {
 
@@ -113,7 +113,7 @@ std::string task_of(const StudyResults& results, const std::string& series) {
 
 }  // namespace
 
-std::vector<MeasuredChoice> measured_choices(const StudyResults& results) {
+std::vector<MeasuredChoice> measured_choices(const Analysis& results) {
   std::vector<MeasuredChoice> out;
   for (const std::string& series : series_names(results))
     if (std::optional<HeadChoice> choice = head_choice(results, series);
@@ -122,9 +122,9 @@ std::vector<MeasuredChoice> measured_choices(const StudyResults& results) {
   return out;
 }
 
-std::vector<MeasuredChoice> distinct_choices(const std::vector<StudyResults>& studies) {
+std::vector<MeasuredChoice> distinct_choices(const std::vector<Analysis>& studies) {
   std::vector<MeasuredChoice> all, kept;
-  for (const StudyResults& results : studies)
+  for (const Analysis& results : studies)
     for (MeasuredChoice& choice : measured_choices(results)) all.push_back(std::move(choice));
   std::vector<HeadChoice> choices;
   for (const MeasuredChoice& one : all) choices.push_back(one.choice);

@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/study_results.h"
-#include "experiments/studies/pages/head_choice.h"
+#include "experiments/studies/analysis/head_choice.h"
 
 namespace headroom::experiments {
 
@@ -16,10 +15,10 @@ struct MeasuredChoice {
 };
 
 /// One for every series of a study that leaves a choice (pages/head_choice.h).
-std::vector<MeasuredChoice> measured_choices(const StudyResults& results);
+std::vector<MeasuredChoice> measured_choices(const Analysis& results);
 
 /// Those that the guide rests on (distinct_learned()), of all studies: each setting once.
-std::vector<MeasuredChoice> distinct_choices(const std::vector<StudyResults>& studies);
+std::vector<MeasuredChoice> distinct_choices(const std::vector<Analysis>& studies);
 
 /// A JSON list of them, whose members are those of the structs, and back. Throws Error naming what is missing.
 std::string choices_json(const std::vector<MeasuredChoice>& choices);

@@ -10,7 +10,7 @@
 #include "engine/error.h"
 #include "engine/linalg/least_squares.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "tasks/theory/bound_terms.h"
 
 namespace headroom::experiments {
@@ -84,7 +84,7 @@ std::optional<StudyFit> fit_series(const StudyRun& run, const std::string& serie
     fit.width = heads->heads * heads->v_dim;
   }
   if (fit.rho.empty() || variance == 0) return std::nullopt;
-  const Curve measured = curve(run.results(), series, metric);
+  const Curve& measured = run.results().curve(series, metric);
   for (const experiments::Point& point : measured.points) {
     if (!std::isfinite(measured.mean(point))) continue;  // none of its seeds finished
     const models::HeadGroup& heads = *heads_at.at(point.x);

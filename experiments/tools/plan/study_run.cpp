@@ -73,12 +73,13 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
       trials_.push_back({std::move(record), entry.label, config == configs.end() ? nullptr : config->second});
     }
     if (study_) {
-      results_ = planned_results(*study_);
-      results_.profile = folder_.filename().string();  // the run's file has its profile's keys as its own
-      results_.looks = plan_rounds(*study_, records).looks;
-      results_.planned = std::ssize(planned);
-      for (const Trial& trial : trials_) results_.trials.push_back(trial.record);
-      results_.trials.insert(results_.trials.end(), failed.begin(), failed.end());
+      StudyResults results = planned_results(*study_);
+      results.profile = folder_.filename().string();  // the run's file has its profile's keys as its own
+      results.looks = plan_rounds(*study_, records).looks;
+      results.planned = std::ssize(planned);
+      for (const Trial& trial : trials_) results.trials.push_back(trial.record);
+      results.trials.insert(results.trials.end(), failed.begin(), failed.end());
+      results_ = analyse(std::move(results));
     }
   } catch (const Error& error) {
     fail("--from-study: {}", error.what());

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/store.h"
 #include "tasks/data/roots.h"
@@ -32,7 +32,7 @@ class StudyRun {
   /// Finished ones of the latest plan, in its order.
   const std::vector<Trial>& trials() const { return trials_; }
   /// Its trials, of the series alone where one was named, as collected for a report; no results without the study.
-  const StudyResults& results() const { return results_; }
+  const Analysis& results() const { return results_; }
   /// The judged weights of a trial, compared with their checksum; an empty path where they were not kept. Throws Error
   /// naming file and trial when they were changed.
   std::filesystem::path weights_of(const Trial& trial) const;
@@ -42,7 +42,7 @@ class StudyRun {
   std::filesystem::path folder_;
   std::optional<Study> study_;
   std::vector<Trial> trials_;
-  StudyResults results_;
+  Analysis results_{StudyResults{}};
   int64_t unchecked_ = 0;
   std::string problem_;
 };

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/pages/head_advice.h"
-#include "experiments/studies/pages/usual_head_dim.h"
+#include "experiments/studies/analysis/head_advice.h"
+#include "experiments/studies/analysis/usual_head_dim.h"
 
 namespace headroom::experiments {
 namespace {

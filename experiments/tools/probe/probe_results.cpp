@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "tasks/measure/head_summary.h"
 
 namespace headroom::experiments {

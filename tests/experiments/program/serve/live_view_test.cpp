@@ -155,8 +155,8 @@ TEST_CASE("a run's answer and figure are those of its report, as far as it is") 
   const Json figure = Json::parse(text);
   CHECK(figure["ended"] == 8);
   const StudyResults results = collect_results(load_study(file.path()), out);
-  CHECK(figure["answer"] == answer(results, judge(results)).words);
-  CHECK(figure["headline"] == headline(results, judge(results)));
+  CHECK(figure["answer"] == answer(analyse(results)).words);
+  CHECK(figure["headline"] == headline(analyse(results)));
   CHECK_FALSE(contains(text, "<script>"));
   CHECK(contains(figure["wide"].get<std::string>(), "var(--c0)"));
   CHECK(contains(figure["narrow"].get<std::string>(), "<svg "));

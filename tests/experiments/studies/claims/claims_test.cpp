@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/verdict.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 // Cochran's critical value of a sum of two variances, and the level of tests by it over simulated means.
-#include "experiments/studies/claims/cochran.h"
+#include "experiments/studies/analysis/cochran.h"
 
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "experiments/studies/claims/estimate.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/estimate.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "tests/experiments/studies/claims/simulated.h"
 #include "tests/support/catch.h"
 

@@ -1,6 +1,6 @@
 // What leaves a comparison open: rates that were not tuned, x that were not learned, seeds that part, training too
 // short.
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/verdict.h"
 
 #include "tests/experiments/studies/claims/verdict.h"
 #include "tests/support/catch.h"

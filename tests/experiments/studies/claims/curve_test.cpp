@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "experiments/studies/claims/estimate.h"
+#include "experiments/studies/analysis/estimate.h"
 
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "engine/error.h"
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {

@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/hypothesis.h"
+#include "experiments/studies/analysis/hypothesis.h"
 
 #include <cmath>
 

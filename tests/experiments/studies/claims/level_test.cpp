@@ -1,7 +1,7 @@
 // Kinds of claim about values themselves: band, flat, less_than, bound_holds, within_percent, worse_than_best.
 #include <cmath>
 
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "tests/experiments/studies/claims/verdict.h"
 #include "tests/support/catch.h"
 

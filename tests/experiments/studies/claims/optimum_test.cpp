@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "experiments/studies/claims/case.h"
+#include "experiments/studies/analysis/case.h"
 #include "tests/experiments/studies/claims/verdict.h"
 #include "tests/support/catch.h"
 

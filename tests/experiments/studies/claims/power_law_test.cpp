@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/power_law.h"
+#include "experiments/studies/analysis/power_law.h"
 
 #include <cmath>
 #include <random>

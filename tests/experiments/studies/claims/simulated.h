@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/case.h"
+#include "experiments/studies/analysis/case.h"
 
 // Simulated studies whose truth is known.
 namespace headroom::experiments::testing {
@@ -92,7 +92,7 @@ struct Rates {
 };
 
 inline Rates rates(const ClaimConfig& claim, const Truth& truth, int seeds, bool with_parts = false) {
-  static const StudyResults results;
+  static const Analysis results = analyse({});
   Normals normal(1 + static_cast<uint64_t>(seeds));
   Rates counted;
   for (int i = 0; i < studies; ++i) {

@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/statistics.h"
+#include "experiments/studies/analysis/statistics.h"
 
 #include <cmath>
 

@@ -65,7 +65,7 @@ constexpr double most_of_any = 0.0625;
 }  // namespace
 
 TEST_CASE("of five false claims in a study none passes more often than the level") {
-  static const StudyResults results;
+  static const Analysis results = analyse({});
   const ClaimConfig less = claim("less_than", {.at = 1, .than = {.at = 2}});
   Normals normal(7);
   for (const int seeds : {3, 10}) {

@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/text_floor.h"
+#include "experiments/studies/analysis/text_floor.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "tests/experiments/synthetic.h"
 
 namespace headroom::experiments::testing {

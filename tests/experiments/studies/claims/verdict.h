@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 

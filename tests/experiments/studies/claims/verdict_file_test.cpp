@@ -1,4 +1,4 @@
-#include "experiments/studies/claims/verdict_file.h"
+#include "experiments/studies/pages/verdict_file.h"
 
 #include <cmath>
 #include <filesystem>
@@ -26,11 +26,11 @@ void write(const std::filesystem::path& path, const std::string& text) {
 TEST_CASE("verdicts are read back as they were written") {
   const headroom::testing::TemporaryFolder folder;
   const StudyResults r = two_claims();
-  write(folder.path() / "synthetic" / "quick" / "verdicts.json", verdicts_json(r, judge(r)));
+  write(folder.path() / "synthetic" / "quick" / "verdicts.json", verdicts_json(analyse(r)));
   write(folder.path() / "other" / "quick" / "store.sqlite", "");  // never reported
   const auto all = read_verdicts(folder.path());
   REQUIRE(all.size() == 1);
-  const StoredVerdicts wanted = stored(r, judge(r));
+  const StoredVerdicts wanted = stored(analyse(r));
   CHECK(all[0].study == "synthetic");
   CHECK(all[0].profile == "quick");
   REQUIRE(all[0].verdicts.size() == 2);
@@ -66,7 +66,7 @@ TEST_CASE("a file that is no list of verdicts is named") {
 
 TEST_CASE("the list of verdicts as JSON") {
   const StudyResults r = two_claims();
-  const auto list = nlohmann::json::parse(verdict_list_json({stored(r, judge(r))}));
+  const auto list = nlohmann::json::parse(verdict_list_json({stored(analyse(r))}));
   REQUIRE(list.size() == 2);
   CHECK(list[0] == nlohmann::json{{"study", "synthetic"},
                                   {"claim", "optimum_at [8]"},
@@ -82,7 +82,7 @@ TEST_CASE("the list of verdicts as JSON") {
 
 TEST_CASE("the list of verdicts as a table") {
   const StudyResults r = two_claims();
-  const std::string table = verdict_table({stored(r, judge(r))});
+  const std::string table = verdict_table({stored(analyse(r))});
   CHECK(testing::contains(table, "synthetic · quick   optimum_at [8]         fail      best heads = 4, 0.339× ["));
   CHECK(testing::contains(table, "paper 8\n"));
   CHECK(testing::contains(table, "not run   Not judged: heads = 3 is no point of the sweep.\n"));

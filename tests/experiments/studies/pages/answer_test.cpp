@@ -43,7 +43,7 @@ Verdict verdict(const std::string& series, VerdictStatus status, const std::stri
   return v;
 }
 
-std::string words(const StudyResults& r, const std::vector<Verdict>& verdicts) { return answer(r, verdicts).words; }
+std::string words(const StudyResults& r, const std::vector<Verdict>& verdicts) { return answer({r, verdicts}).words; }
 
 const std::vector<std::pair<std::string, std::string>> by_positions{{"waves", R"("positions": "sinusoidal")"},
                                                                     {"table", R"("positions": "learned")"},
@@ -107,7 +107,7 @@ TEST_CASE("while nothing is decided the answer is the finding, and how many seed
   Verdict undecided = verdict("", open);
   undecided.seeds_needed = 9;
   CHECK(words(r, {undecided}) == "“the middle is best” is undecided in a pilot: one head is worse.");
-  CHECK(headline(r, {undecided}).ends_with("1 undecided. About 9 seeds would decide the undecided claim."));
+  CHECK(headline({r, {undecided}}).ends_with("1 undecided. About 9 seeds would decide the undecided claim."));
 }
 
 TEST_CASE("where nothing was learned that is the answer, unless a claim is decided all the same") {
@@ -120,7 +120,7 @@ TEST_CASE("where nothing was learned that is the answer, unless a claim is decid
   r.answer = {"The middle is best.", {"u"}, {}};  // words for other data than these
   Verdict v = verdict("", open);
   v.claim.id = "u";
-  CHECK(words(r, {v}) == nothing_learned(r));
+  CHECK(words(r, {v}) == nothing_learned(analyse(r)));
   CHECK(words(r, {v}).starts_with("No answer yet: no model learned the task; "));
   v.status = holds;
   CHECK(words(r, {v}) == "The middle is best.");
@@ -132,12 +132,12 @@ TEST_CASE(
   r.answer = {"A U with waves alone.", {"u"}, {"v", "w"}};
   std::vector<Verdict> verdicts{verdict("waves", holds), verdict("table", fails), verdict("slopes", fails)};
   for (size_t i = 0; i < verdicts.size(); ++i) verdicts[i].claim.id = std::string(1, static_cast<char>('u' + i));
-  const Answer own = answer(r, verdicts);
+  const Answer own = answer({r, verdicts});
   CHECK(own.words == "A U with waves alone; 1 holds, 2 fail.");
   CHECK(own.mismatch.empty());
   verdicts[0].status = open;
   verdicts[2].status = holds;
-  const Answer refused = answer(r, verdicts);
+  const Answer refused = answer({r, verdicts});
   CHECK(refused.words.starts_with("Depends on positions: “the middle is best” holds with alibi, fails with learned; "));
   CHECK(refused.mismatch ==
         "The study’s own answer, “A U with waves alone.”, supposes that “the middle is best” (waves) holds, and its "

@@ -55,7 +55,7 @@ void check_page(const std::filesystem::path& browser, const std::string& page, c
 
 std::string page_of(const StudyResults& results) {
   const TemporaryFolder folder;
-  return testing::read_bytes(write_report(results, folder / "study" / "quick"));
+  return testing::read_bytes(write_report(analyse(results), folder / "study" / "quick"));
 }
 
 /// What a study may say at worst: words without a space, and more of everything than fits.

@@ -33,7 +33,7 @@ TEST_CASE("a heat map compares values of a choice over the seeds that all of the
         r.trials.push_back(t);
       }
   r.planned = std::ssize(r.trials);
-  const std::optional<Figure> map = heat_map(r, "");
+  const std::optional<Figure> map = heat_map(analyse(r), "");
   REQUIRE(map);
   CHECK(testing::contains(map->plot.description, "heads = 1, lr = 0.02: 0.100, chosen."));
   CHECK(testing::contains(map->plot.description, "heads = 1, lr = 0.01: 0.200."));
@@ -44,7 +44,7 @@ TEST_CASE("of many series the first are drawn, and the tables hold all") {
   r.trials.clear();
   r.claims.clear();
   for (int i = 0; i < 30; ++i) add_curve(r, "series " + std::to_string(i));
-  CHECK(study_figures(r).size() == most_series_drawn + 1);
+  CHECK(study_figures(analyse(r)).size() == most_series_drawn + 1);
   auto files = files_of(r);
   CHECK(contains(files["report.html"], "Figures show the first 24 of 30 series."));
   CHECK(contains(files["results.csv"], "series 29"));
@@ -65,7 +65,7 @@ TEST_CASE("series that are too many for one figure are drawn in the groups that 
   CHECK(groups[1].series.size() == 5);
   CHECK(groups[1].labels[0] == "RoPE");
   CHECK(groups[1].colours[0] == groups[0].colours[1]);  // RoPE looks the same in both
-  const std::vector<Figure> figures = study_figures(r);
+  const std::vector<Figure> figures = study_figures(analyse(r));
   CHECK(figures[0].is_main);
   CHECK(figures[1].is_main);
   CHECK_FALSE(figures[2].is_main);
@@ -123,7 +123,7 @@ TEST_CASE("figures are drawn, labelled and painted") {
 
 TEST_CASE("the paper's optimum is marked, a bound has a panel of its own, and both scales are there") {
   StudyResults r = rich();
-  const Plot plot = curve_figure(r, "D 256")->plot;
+  const Plot plot = curve_figure(analyse(r), "D 256")->plot;
   REQUIRE(plot.guides.size() == 1);  // optimum_at [8]
   CHECK(plot.guides[0].x == 8);
   CHECK(plot.guides[0].label == "paper’s best: 8");
@@ -141,7 +141,7 @@ TEST_CASE("the paper's optimum is marked, a bound has a panel of its own, and bo
   CHECK(contains(plot_csv(plot), "line,heads,MSE,low,high,seeds\ngeometric mean,1,1.02"));
   CHECK(contains(plot_csv(plot), "line,heads,bound,low,high,seeds\n,1,4,,,\n"));
   for (ClaimConfig& claim : r.claims) claim.paper.clear(), claim.ours = "ours";
-  CHECK(curve_figure(r, "D 256")->plot.guides.empty());
+  CHECK(curve_figure(analyse(r), "D 256")->plot.guides.empty());
 }
 
 TEST_CASE("names of lines are whole, apart and within the figure") {
@@ -149,7 +149,7 @@ TEST_CASE("names of lines are whole, apart and within the figure") {
   r.trials.clear();
   for (const char* name : {"queries and keys 8 wide, values D/H", "values 8 wide, queries and keys D/H", "D 64"})
     add_curve(r, name);
-  const Plot plot = comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
+  const Plot plot = comparison_figure(analyse(r), {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
   const Layout layout = layout_of(plot, plot.y, Format::wide);
   std::map<std::string, std::string> names;
   std::vector<double> baselines;
@@ -177,7 +177,7 @@ TEST_CASE(
   r.claims[0].series = "f";
   r.claims[1].series = "e";
   const auto drawn = [&] {
-    return comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
+    return comparison_figure(analyse(r), {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
   };
   const auto names = [](const std::vector<Layer>& layers) {
     std::string text;
@@ -234,7 +234,7 @@ TEST_CASE("text is wrapped between words, and only what is too long for all line
 TEST_CASE("a metric over another stands at what the trials of each x measured") {
   StudyResults r = rich();
   r.report.also = {{{"accuracy", "accuracy"}, Measure{"forward_ms", "milliseconds"}}};
-  const std::optional<Figure> figure = comparison_figure(r, r.report.also[0], series_groups(r)[0]);
+  const std::optional<Figure> figure = comparison_figure(analyse(r), r.report.also[0], series_groups(r)[0]);
   REQUIRE(figure);
   CHECK(figure->plot.id == "figure-accuracy-over-forward_ms");
   CHECK(figure->plot.x_label == "milliseconds");

@@ -88,7 +88,7 @@ TEST_CASE("the CSV has a row per trial, in an order of its own") {
   r.trials.back().message = "not \"finite\", at step 3";
   r.trials[0].choice = r.trials[1].choice = {{"train.optimizer.lr", 0.01}};
   r.trials[0].seconds = 12.5;
-  const std::string table = csv(r, Clock::kept);
+  const std::string table = csv(analyse(r), Clock::kept);
   CHECK(table ==
         "series,model.heads,train.optimizer.lr,seed,status,chosen,parameters,flops,seconds,validation.mse,test.mse,id,"
         "message\n"
@@ -96,10 +96,10 @@ TEST_CASE("the CSV has a row per trial, in an order of its own") {
         ",1,,1,failed,yes,0,0,0,,,x1-s1,\"not \"\"finite\"\", at step 3\"\n"
         ",8,0.01,0,finished,yes,0,0,12.5,0.5,0.5,x8-s0,\n"
         ",8,0.01,1,finished,yes,0,0,0,0.25,0.25,x8-s1,\n");
-  CHECK_FALSE(contains(csv(r, Clock::left_out), "seconds"));
-  CHECK_FALSE(contains(csv(r, Clock::left_out), "12.5"));
+  CHECK_FALSE(contains(csv(analyse(r), Clock::left_out), "seconds"));
+  CHECK_FALSE(contains(csv(analyse(r), Clock::left_out), "12.5"));
   std::reverse(r.trials.begin(), r.trials.end());
-  CHECK(csv(r, Clock::kept) == table);
+  CHECK(csv(analyse(r), Clock::kept) == table);
 }
 
 TEST_CASE("the first converter of SVG on PATH is taken") {
@@ -130,7 +130,7 @@ TEST_CASE("a converter gets the light colours alone, and one that fails is an er
     write_file(program, "#!/bin/sh\n" + script + "\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   };
-  const std::string svg = svg_of(curve_figure(rich(), "D 256")->plot, {.surface = Surface::file});
+  const std::string svg = svg_of(curve_figure(analyse(rich()), "D 256")->plot, {.surface = Surface::file});
   REQUIRE(contains(svg, "prefers-color-scheme"));
   behave("echo \"$@\" >\"$6.arguments\"; cat >\"$6\"");
   convert_svg({"rsvg-convert", program}, svg, target);
@@ -153,7 +153,7 @@ TEST_CASE("the figures that reports begin with become PDF and PNG where a conver
   make_folder(bin);
   const Environment path("PATH", bin.c_str());
   CHECK(write_paper_figures(folder.path()).empty());  // no report yet
-  write_report(rich(), folder / rich().id / rich().profile);
+  write_report(analyse(rich()), folder / rich().id / rich().profile);
   CHECK(contains(write_paper_figures(folder.path()),
                  "install rsvg-convert (Debian: librsvg2-bin), inkscape or cairosvg"));
   CHECK_FALSE(std::filesystem::exists(made));
@@ -201,7 +201,7 @@ TEST_CASE("the index lists every report and survives what is broken") {
   r.title = "<b>& a title";
   for (const char* profile : {"smoke", "quick"}) {
     r.profile = profile;
-    write_report(r, folder / r.id / profile);
+    write_report(analyse(r), folder / r.id / profile);
   }
   make_folder(folder / "other" / "paper");
   write_file(folder / "other" / "paper" / "summary.json", "{\"study\": 3");

@@ -25,7 +25,7 @@ inline int times(const std::string& text, const std::string& part) {
 inline std::map<std::string, std::string> files_of(const StudyResults& results) {
   const TemporaryFolder folder;
   const std::filesystem::path runs = folder / "runs" / "quick";
-  CHECK(write_report(results, runs) == runs / "report.html");
+  CHECK(write_report(analyse(results), runs) == runs / "report.html");
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(runs))
     files[entry.path().filename().string()] = read_bytes(entry.path());

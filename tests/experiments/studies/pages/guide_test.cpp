@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "experiments/output/plot/svg.h"
+#include "experiments/studies/analysis/head_advice.h"
 #include "experiments/studies/claims/smallest_effect.h"
-#include "experiments/studies/pages/head_advice.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/xml.h"
@@ -40,7 +40,7 @@ TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, a
                                                 {1.00, 1.01, 1.02, 1.005},  // as good
                                                 {1.00, 1.01, 1.02, 1.006},  // the best or level with it
                                                 {0.8, 1.6, 1.9, 0.7}});     // anything
-  const auto choice = head_choice(r, "");
+  const auto choice = head_choice(analyse(r), "");
   REQUIRE(choice.has_value());
   CHECK(choice->margin == 1.1);
   CHECK(choice->seeds == 4);
@@ -54,9 +54,9 @@ TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, a
 
   StudyResults three = r;
   std::erase_if(three.trials, [](const TrialRecord& t) { return t.x == 8; });
-  CHECK_FALSE(head_choice(three, "").has_value());  // trials are missing
+  CHECK_FALSE(head_choice(analyse(three), "").has_value());  // trials are missing
   three.planned = count_trials(three.trials);
-  const auto without = head_choice(three, "");
+  const auto without = head_choice(analyse(three), "");
   REQUIRE(without.has_value());
   CHECK(without->options[2].standing == Standing::as_good);
   CHECK(without->options[0].standing == Standing::worse);
@@ -64,32 +64,33 @@ TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, a
 
 TEST_CASE("a number of heads at which a seed did not learn decides nothing, as in a claim") {
   StudyResults r = trained({1, 2, 4}, {{0.20, 0.203, 0.202}, {0.10, 0.101, 0.102}, {0.90, 0.91, 0.80}});
-  CHECK(head_choice(r, "")->options[2].standing == Standing::worse);  // an error without a limit of what is learned
+  CHECK(head_choice(analyse(r), "")->options[2].standing ==
+        Standing::worse);  // an error without a limit of what is learned
   r.claims = {testing::claim("interior_optimum")};
   r.claims[0].learned_at = 0.5;
-  const auto choice = head_choice(r, "");
+  const auto choice = head_choice(analyse(r), "");
   CHECK(choice->is_learned);
   CHECK(choice->options[0].standing == Standing::worse);  // than the best, where every seed learned
   CHECK(choice->options[2].standing == Standing::open);
   CHECK(choice->options[2].unlearned == 3);
   CHECK(choice->best_standing == Standing::open);  // it is not shown to be as good as what was not learned
   r.claims[0].learned_at = 0.05;
-  CHECK_FALSE(head_choice(r, "")->is_learned);
+  CHECK_FALSE(head_choice(analyse(r), "")->is_learned);
 }
 
 TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
   const std::vector<std::vector<double>> errors{{1, 1.1}, {0.5, 0.6}, {0.7, 0.8}};
   StudyResults r = trained({1, 2, 4}, errors);
-  CHECK(head_choice(r, "").has_value());
+  CHECK(head_choice(analyse(r), "").has_value());
   r.report.x_key = "train.steps";
-  CHECK_FALSE(head_choice(r, "").has_value());
+  CHECK_FALSE(head_choice(analyse(r), "").has_value());
   r = trained({1, 2, 4}, errors);
   for (TrialRecord& t : r.trials) t.steps = 0;
-  CHECK_FALSE(head_choice(r, "").has_value());
+  CHECK_FALSE(head_choice(analyse(r), "").has_value());
   r = trained({1, 2, 4}, errors);
   r.trials[0].config = R"({"model": {"width": 32, "positions": "alibi"}, "train": {"steps": 300}})";
-  CHECK_FALSE(head_choice(r, "").has_value());
-  CHECK_FALSE(head_choice(trained({1, 2, 4}, {{1}, {0.5}, {0.7}}), "").has_value());
+  CHECK_FALSE(head_choice(analyse(r), "").has_value());
+  CHECK_FALSE(head_choice(analyse(trained({1, 2, 4}, {{1}, {0.5}, {0.7}})), "").has_value());
 }
 
 TEST_CASE("a curve over the width of heads that fill the model is one over their number") {
@@ -100,7 +101,7 @@ TEST_CASE("a curve over the width of heads that fill the model is one over their
     t.config.replace(t.config.find("\"qk_dim\""), 0, fmt::format("\"heads\": {}, ", t.x));
     t.x = 16 / t.x;
   }
-  const auto by_heads = head_choice(r, ""), by_width = head_choice(widths, "");
+  const auto by_heads = head_choice(analyse(r), ""), by_width = head_choice(analyse(widths), "");
   REQUIRE(by_width.has_value());
   for (size_t i = 0; i < 3; ++i) {
     CHECK(by_width->options[i].heads == by_heads->options[i].heads);
@@ -110,7 +111,7 @@ TEST_CASE("a curve over the width of heads that fill the model is one over their
   }
   CHECK(by_width->found->heads == 2);  // upward, from one head on
   for (TrialRecord& t : widths.trials) t.config.replace(t.config.find("\"heads\""), 10, "\"heads\": 2");
-  CHECK_FALSE(head_choice(widths, "").has_value());  // heads of other widths, as many at each
+  CHECK_FALSE(head_choice(analyse(widths), "").has_value());  // heads of other widths, as many at each
 }
 
 TEST_CASE("errors count by a tenth, cross-entropies and accuracies by a hundredth") {
@@ -128,7 +129,8 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
   for (StudyResults* one : {&r, &more, &lost})
     for (TrialRecord& t : one->trials) t.test["relative_mse"] = t.validation["relative_mse"] = t.test.begin()->second;
   for (TrialRecord& t : lost.trials) t.config.replace(t.config.find("alibi"), 5, "none");
-  const std::vector<HeadChoice> all{*head_choice(r, ""), *head_choice(more, ""), *head_choice(lost, "")};
+  const std::vector<HeadChoice> all{*head_choice(analyse(r), ""), *head_choice(analyse(more), ""),
+                                    *head_choice(analyse(lost), "")};
   CHECK(all[0].is_learned);
   CHECK_FALSE(all[2].is_learned);
   CHECK(all[0].setting == all[1].setting);
@@ -149,7 +151,7 @@ TEST_CASE("the page that answers how many heads") {
   r.claims[1].paper = "";
   r.claims[1].ours = "our own words";
   const TemporaryFolder folder;
-  write_guide({r}, folder / "how-many.md");
+  write_guide(analysed({r}), folder / "how-many.md");
   const std::string page = read_bytes(folder / "how-many.md");
   CHECK(page.starts_with("# How many attention heads, of what width?\n"));
   CHECK(contains(page,
@@ -167,7 +169,7 @@ TEST_CASE("the page that answers how many heads") {
                  "| weighted sums of earlier tokens | ALiBi | 2.00× |  | [synthetic](results/synthetic.md) |\n"));
   CHECK(std::filesystem::exists(folder / "how-many.svg"));
   CHECK_FALSE(contains(page + details, "\n\n\n"));
-  write_guide({r}, folder / "how-many.html");
+  write_guide(analysed({r}), folder / "how-many.html");
   CHECK(testing::malformed(read_bytes(folder / "how-many.html")) == "");
   CHECK(std::filesystem::exists(folder / "how-many-details.html"));
   CHECK(contains(as_markdown(how_many_heads_page({}, "details.md")), "No curve of trained models"));
@@ -192,7 +194,7 @@ TEST_CASE("a study that asks for a section of the guide has its answer there") {
     claim.paper = "one end is worse";
   }
   const TemporaryFolder folder;
-  write_guide({r}, folder / "page.md");
+  write_guide(analysed({r}), folder / "page.md");
   const std::string page = read_bytes(folder / "page-details.md");
   CHECK(contains(page,
                  "## Which end is worse?\n\n- [synthetic](results/synthetic.md): “one end is worse” holds for first, "

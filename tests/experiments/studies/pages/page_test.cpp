@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/analysis/centre.h"
+#include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/config/tasks/registry.h"
-#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/set_up.h"
 #include "tests/experiments/studies/pages/folder.h"
@@ -22,9 +22,10 @@ using testing::times;
 using Json = nlohmann::ordered_json;
 
 std::string page_of(const StudyResults& r) {
-  PageParts parts{judge(r), {}};
-  for (const Figure& figure : study_figures(r)) parts.figures.push_back({figure, ""});
-  return page(r, parts);
+  const Analysis analysis = analyse(r);
+  std::vector<PageFigure> figures;
+  for (const Figure& figure : study_figures(analysis)) figures.push_back({figure, ""});
+  return page(analysis, figures);
 }
 
 /// Fails unless `parts` occur in the text in this order.
@@ -63,9 +64,7 @@ TEST_CASE("a study of one series shows its figure first, once") {
     StudyResults r = testing::u_curve();
     if (!name.empty()) r.series = {name};
     for (TrialRecord& t : r.trials) t.series = name;
-    PageParts parts{judge(r), {}};
-    for (const Figure& figure : study_figures(r)) parts.figures.push_back({figure, ""});
-    const std::string html = page(r, parts);
+    const std::string html = page_of(r);
     check_order(html, {"id=\"main-figure\"", "data-name=\"figure", "id=\"series-1\""});
     CHECK(times(html, "<figure ") == 1);
   }
@@ -149,7 +148,7 @@ TEST_CASE("the tasks of a study's trials are told apart") {
 
 TEST_CASE("one mean on a page, with its interval") {
   const StudyResults r = testing::u_curve();
-  const Curve c = metric_curve(r, "", "mse");
+  const Curve c = analyse(r).shown_curve("", "mse");
   CHECK(c.kind == MeanKind::geometric);
   const Centre middle = centre(*c.at(1), MeanKind::geometric);
   CHECK(middle.mean == Approx(std::cbrt(1.0 * 1.2 * 0.9)));
@@ -165,21 +164,21 @@ TEST_CASE("one mean on a page, with its interval") {
   StudyResults other = r;
   other.claims = {testing::claim("interior_optimum")};
   other.claims[0].log_error = false;
-  CHECK(metric_curve(other, "", "mse").kind == MeanKind::arithmetic);
+  CHECK(analyse(other).shown_curve("", "mse").kind == MeanKind::arithmetic);
   CHECK(centre(*c.at(1), MeanKind::arithmetic).mean == Approx(3.1 / 3));
   StudyResults share = r;
   for (TrialRecord& trial : share.trials) trial.test["layer_1_share_at_lag_1"] = trial.test.at("mse");
-  CHECK(metric_curve(share, "", "layer_1_share_at_lag_1").kind == MeanKind::arithmetic);
+  CHECK(analyse(share).shown_curve("", "layer_1_share_at_lag_1").kind == MeanKind::arithmetic);
   const StudyResults zero = testing::study({1}, {{0, 1}});
-  CHECK(metric_curve(zero, "", "mse").kind == MeanKind::arithmetic);
-  const Curve one = metric_curve(testing::study({1}, {{1}}), "", "mse");
+  CHECK(analyse(zero).shown_curve("", "mse").kind == MeanKind::arithmetic);
+  const Curve one = analyse(testing::study({1}, {{1}})).shown_curve("", "mse");
   CHECK_FALSE(centre(*one.at(1), MeanKind::geometric).has_interval());
 }
 
 TEST_CASE("the best x is the one that validation chose, as in the verdicts") {
   StudyResults r = testing::u_curve();
   for (TrialRecord& t : r.trials) t.validation["mse"] = t.x == 8 ? 0.001 : t.test["mse"];
-  const Curve c = metric_curve(r, "", "mse");
+  const Curve c = analyse(r).shown_curve("", "mse");
   CHECK(c.choose(c.all_points())->x == 8);
   CHECK(contains(page_of(r), "<tr class=\"best\"><th scope=\"row\">8</th>"));
   CHECK(contains(page_of(r), "chosen on the validation data"));

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "experiments/output/text.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/analysis/curve.h"
 #include "tests/experiments/studies/claims/two_claims.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
@@ -15,7 +15,7 @@ using testing::papers_optimum;
 
 TEST_CASE("the paper's numbers beside ours") {
   const StudyResults r = testing::two_claims();
-  const std::vector<StoredVerdicts> all = {stored(r, judge(r))};
+  const std::vector<StoredVerdicts> all = {stored(analyse(r))};
   const auto ours = ours_beside(papers_optimum, all);
   REQUIRE(ours.size() == 1);
   CHECK(ours[0].value == 4);
@@ -43,7 +43,7 @@ TEST_CASE("numbers of other models stand in columns that say so") {
   const std::string series = series_names(r).front();
   for (TrialRecord& trial : r.trials) trial.config = R"({"task": {"model": "models/Small.Q4_1.gguf"}})";
   r.report.beside = {{series, "", {"ngram-tradeoff", "optimum", "M"}, 1.0}};
-  const std::vector<StoredVerdicts> all = {stored(r, judge(r))};
+  const std::vector<StoredVerdicts> all = {stored(analyse(r))};
   const auto ours = ours_beside({"ngram-tradeoff", "optimum", "M"}, all);
   REQUIRE(ours.size() == 1);
   CHECK(ours[0].status.empty());
@@ -55,7 +55,7 @@ TEST_CASE("numbers of other models stand in columns that say so") {
   // The file of verdicts keeps both.
   const headroom::testing::TemporaryFolder folder;
   std::filesystem::create_directories(folder / "synthetic/quick");
-  std::ofstream(folder / "synthetic/quick/verdicts.json") << verdicts_json(r, judge(r));
+  std::ofstream(folder / "synthetic/quick/verdicts.json") << verdicts_json(analyse(r));
   const std::vector<StoredVerdicts> read = read_verdicts(folder.path());
   CHECK(paper_text(read) == paper_text(all));
 }

@@ -10,6 +10,7 @@
 #include "experiments/studies/pages/results_page.h"
 #include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
+#include "experiments/studies/pages/verdict_file.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/rich.h"
 #include "tests/experiments/studies/pages/xml.h"
@@ -52,7 +53,7 @@ TEST_CASE("a figure of an earlier report goes, other files stay") {
   const TemporaryFolder folder;
   make_folder(folder.path());
   for (const char* name : {"figure-of-old.svg", "figure-d-64.svg", "mine.svg"}) write_file(folder / name, "earlier");
-  write_report(rich(), folder.path());
+  write_report(analyse(rich()), folder.path());
   CHECK_FALSE(std::filesystem::exists(folder / "figure-of-old.svg"));
   CHECK(read_bytes(folder / "figure-d-64.svg").starts_with("<svg "));
   CHECK(read_bytes(folder / "mine.svg") == "earlier");
@@ -61,12 +62,12 @@ TEST_CASE("a figure of an earlier report goes, other files stay") {
 TEST_CASE("nothing depends on the order in which trials ended") {
   StudyResults r = rich();
   const auto before = files_of(r);
-  const std::string table = terminal_table(r);
+  const std::string table = terminal_table(analyse(r));
   std::mt19937 random(5);
   for (int i = 0; i < 2; ++i) {
     std::shuffle(r.trials.begin(), r.trials.end(), random);
     CHECK(files_of(r) == before);
-    CHECK(terminal_table(r) == table);
+    CHECK(terminal_table(analyse(r)) == table);
   }
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("a study in its first minutes has a report, too") {
   StudyResults nothing = rich();
   nothing.trials.clear();
   CHECK(malformed(files_of(nothing)["report.html"]) == "");
-  CHECK(contains(terminal_table(nothing), "0 of 33 trials are done"));
+  CHECK(contains(terminal_table(analyse(nothing)), "0 of 33 trials are done"));
 
   StudyResults failures = testing::study({1, 2}, {{1}, {1}});
   for (TrialRecord& t : failures.trials) t = testing::failed(t);
@@ -202,7 +203,7 @@ TEST_CASE("what was read is on the page with its hash") {
 TEST_CASE("a folder that cannot be written to is named") {
   const TemporaryFolder folder;
   write_file(folder / "taken", "");
-  CHECK(contains(error_of([&] { write_report(rich(), folder / "taken"); }), (folder / "taken").string()));
+  CHECK(contains(error_of([&] { write_report(analyse(rich()), folder / "taken"); }), (folder / "taken").string()));
 }
 
 TEST_CASE("the findings of many studies as Markdown") {
@@ -217,7 +218,7 @@ TEST_CASE("the findings of many studies as Markdown") {
   none.trials.clear();
   const TemporaryFolder folder;
   const auto written = [&](const std::vector<StudyResults>& studies) {
-    write_results(studies, folder / "found.md");
+    write_results(analysed(studies), folder / "found.md");
     return read_bytes(folder / "found.md");
   };
   const std::string index = written({rich(), none, bad});
@@ -249,7 +250,8 @@ TEST_CASE("the findings of many studies as Markdown") {
   CHECK(contains(both, "](found/synthetic.md) | `quick` |"));
   CHECK(contains(both, "](found/synthetic-medium.md) | `medium` |"));
   CHECK(contains(written({rich(), medium}), "](found/synthetic-quick.md) | `quick` |"));
-  CHECK(contains(error_of([&] { write_results({none}, folder / "found"); }), "expected a name with an extension"));
+  CHECK(contains(error_of([&] { write_results(analysed({none}), folder / "found"); }),
+                 "expected a name with an extension"));
 }
 
 TEST_CASE("a long curve stands with its x in rows") {
@@ -295,15 +297,29 @@ TEST_CASE("what trials were trained with, in a line") {
     t.config = R"({"task": {"first_position": 3}, "model": {"width": 64, "layers": 1, "positions": "alibi"},
                    "train": {"steps": 300, "batch": 32, "optimizer": {"kind": "adamw", "lr": 0.01}}})";
   r.trials.back().config = R"({"model": {"width": 256, "layers": 2}, "train": {"steps": 600}})";
-  CHECK(settings_line(r) ==
+  CHECK(settings_line(analyse(r)) ==
         "D 64, 256 · 1, 2 layers · 300, 600 steps of 32 sequences · adamw, learning rates 0.01 · 3 seeds · positions "
         "alibi · "
         "loss from position 3");
   for (TrialRecord& t : r.trials)
     t.config = R"({"task": {}, "model": {"layers": 1, "ffn_width": 0, "norm": "none"}, "train": {}})";
-  CHECK(settings_line(r) == "1 layer · no feed-forward network · no norm · 3 seeds");
+  CHECK(settings_line(analyse(r)) == "1 layer · no feed-forward network · no norm · 3 seeds");
   for (TrialRecord& t : r.trials) t.config = R"({"task": {"kind": "lemma"}})";
-  CHECK(settings_line(r).empty());
+  CHECK(settings_line(analyse(r)).empty());
+}
+
+TEST_CASE("a report and its table are of one analysis, which computes curves and verdicts once") {
+  const TemporaryFolder folder;
+  Analysis study = analyse(rich());
+  const std::string table = terminal_table(analyse(rich())), verdicts = verdicts_json(analyse(rich()));
+  write_report(study, folder.path());
+  for (TrialRecord& t : study.trials)  // what is computed from now on has other values
+    for (auto* metrics : {&t.validation, &t.test})
+      for (auto& [metric, value] : *metrics) value = 1;
+  CHECK(terminal_table(study) == table);
+  CHECK(verdicts_json(study) == verdicts);
+  CHECK(read_bytes(folder / "verdicts.json") == verdicts);
+  CHECK_FALSE(terminal_table(analyse(study)) == table);
 }
 
 TEST_CASE("what the verdicts are with the second-best rates is said, and which turn") {
@@ -311,7 +327,7 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  CHECK(second_best(r, judge(r)).sentence.empty());
+  CHECK(second_best(analyse(r)).sentence.empty());
   // Three rates at each x: the smallest trains nothing, the largest is a little worse everywhere than the middle
   // one, and far worse at x = 4.
   const std::vector<TrialRecord> first = r.trials;
@@ -326,13 +342,13 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
       for (const auto& [metric, value] : trial.test) trial.validation[metric] = 1.01 * value;  // other items
     }
   r.planned = count_trials(r.trials);
-  const StudyResults others = without_first_choices(r);
+  const StudyResults others = without_first_choices(analyse(r));
   CHECK(others.trials.size() == 2 * first.size());
   for (const TrialRecord& t : others.trials) CHECK(t.choice.at("train.optimizer.lr") != 0.01);
   const std::vector<Verdict> verdicts = judge(r);
   REQUIRE(verdicts[0].status == VerdictStatus::pass);
   REQUIRE(verdicts[1].status == VerdictStatus::pass);
-  const SecondBest second = second_best(r, verdicts);
+  const SecondBest second = second_best(analyse(r));
   CHECK(second.sentence ==
         "With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the threshold.");
   CHECK(second.turned[0].empty());

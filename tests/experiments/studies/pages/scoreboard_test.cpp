@@ -15,22 +15,24 @@ namespace {
 using testing::contains;
 
 /// A study whose claims test the sentence "ngram-u" with these verdicts, a series each.
-Finding finding_of(const StudyResults& r, const std::vector<VerdictStatus>& statuses) {
-  Finding f{r, {}};
+std::vector<Analysis> judged_as(const StudyResults& r, const std::vector<VerdictStatus>& statuses) {
+  std::vector<Verdict> verdicts;
   for (const VerdictStatus status : statuses) {
     Verdict v;
     v.claim = testing::claim("interior_optimum");
-    v.claim.series = "series " + std::to_string(f.verdicts.size());
+    v.claim.series = "series " + std::to_string(verdicts.size());
     v.claim.sentence = "ngram-u";
     v.status = status;
-    f.verdicts.push_back(v);
+    verdicts.push_back(v);
   }
-  return f;
+  std::vector<Analysis> all;
+  all.emplace_back(r, std::move(verdicts));
+  return all;
 }
 
 std::string status_of(const std::vector<VerdictStatus>& statuses) {
   const StudyResults r = testing::study({}, {});
-  const std::vector<Finding> all{finding_of(r, statuses)};
+  const std::vector<Analysis> all = judged_as(r, statuses);
   for (const SentenceVerdict& s : sentence_verdicts(all))
     if (s.sentence->id == "ngram-u") return s.status();
   return "";
@@ -50,7 +52,7 @@ TEST_CASE("A verdict that undecided variants may still turn is one so far") {
   using enum VerdictStatus;
   const StudyResults r = testing::study({}, {});
   const auto page = [&](const std::vector<VerdictStatus>& statuses) {
-    return as_markdown(scoreboard({finding_of(r, statuses)}, "results"));
+    return as_markdown(scoreboard(judged_as(r, statuses), "results"));
   };
   CHECK(contains(page({pass, undecided}), "**holds so far**"));
   CHECK(contains(page({fail, undecided}), "**fails so far**"));
@@ -61,12 +63,12 @@ TEST_CASE("A verdict that undecided variants may still turn is one so far") {
 TEST_CASE("The scoreboard counts sentences, not claims, and names the variants that decide") {
   using enum VerdictStatus;
   const StudyResults r = testing::study({}, {});
-  const std::vector<Finding> all{finding_of(r, {pass, pass, fail})};
+  const std::vector<Analysis> all = judged_as(r, {pass, pass, fail});
   const std::string page = as_markdown(scoreboard(all, "results"));
   CHECK(contains(page, "0 hold, 0 fail, 1 depend on the setting"));
   CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0; series 1)"));
   CHECK(contains(page, "fails: [synthetic](results/synthetic.md) (series 2)"));
-  CHECK(scoreboard({finding_of(r, {})}, "results").empty());
+  CHECK(scoreboard(judged_as(r, {}), "results").empty());
 }
 
 TEST_CASE("Every claim of the paper names a sentence, and every sentence has a claim or a reason") {

@@ -49,23 +49,23 @@ TEST_CASE("the finding is the first decided claim of the paper, and says that a 
   r.claims[0].paper = "";
   r.claims[0].theorem = "four are best";
   for (TrialRecord& t : r.trials) t.steps = 10;
-  const std::string found = finding(r, judge(r));
+  const std::string found = finding(analyse(r));
   CHECK(
       found.starts_with("“as the paper says” holds in a pilot: after 10 steps, at heads = 1 "
                         "the error is 101× ["));
   CHECK_FALSE(contains(found, "The claim"));
   r.profile = "paper";
-  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: after 10 steps, at heads = 1 the error is "));
+  CHECK(contains(finding(analyse(r)), "“as the paper says” holds: after 10 steps, at heads = 1 the error is "));
   r.profile = "quick";
   for (TrialRecord& t : r.trials) t.steps = 0;  // a formula is no pilot
-  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: at heads = 1 the error is "));
+  CHECK(contains(finding(analyse(r)), "“as the paper says” holds: at heads = 1 the error is "));
   std::swap(r.claims[0].ours, r.claims[0].theorem);
   std::vector<Verdict> verdicts = judge(r);
   verdicts[1].status = VerdictStatus::undecided;  // what is decided comes before what is the paper's
-  CHECK(contains(finding(r, verdicts), "“four are best” holds"));
+  CHECK(contains(finding({r, verdicts}), "“four are best” holds"));
   r.planned = 100;
-  CHECK(finding(r, judge(r)) == "Not judged: 15 of 100 trials are done.");
-  CHECK(finding(r, {}) == "This profile judges no claim.");
+  CHECK(finding(analyse(r)) == "Not judged: 15 of 100 trials are done.");
+  CHECK(finding({r, {}}) == "This profile judges no claim.");
   CHECK(headline(judge(r)) == "The paper’s claims: 1 not run. Our own claims: 1 not run.");
 }
 
@@ -78,22 +78,22 @@ TEST_CASE(
     t.config = R"({"task": {"length": 24}})";
   }
   r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
-  CHECK(nothing_learned(r).empty());  // nothing was trained
+  CHECK(nothing_learned(analyse(r)).empty());  // nothing was trained
   for (TrialRecord& t : r.trials) t.steps = 600;
   const std::string said =
       "No answer yet: no model learned the task; the best leaves 99.7 % of the variance. Train longer than 600 steps, "
       "or shorten task.length.";
-  CHECK(headline(r, judge(r)) == said);
-  CHECK(terminal_table(r).starts_with(said + "\n"));
+  CHECK(headline(analyse(r)) == said);
+  CHECK(terminal_table(analyse(r)).starts_with(said + "\n"));
   r.planned = 8;
-  CHECK(headline(r, judge(r)).starts_with("No answer yet: no model so far learned the task; "));
+  CHECK(headline(analyse(r)).starts_with("No answer yet: no model so far learned the task; "));
   std::vector<Verdict> verdicts = judge(r);
   verdicts[0].status = VerdictStatus::pass;  // of another metric, say
-  CHECK_FALSE(contains(headline(r, verdicts), "No answer"));
+  CHECK_FALSE(contains(headline({r, verdicts}), "No answer"));
   r.claims[0].learned_at = 0.2;
-  CHECK(contains(nothing_learned(r), "the best relative_mse is 0.997, and learning takes 0.2."));
+  CHECK(contains(nothing_learned(analyse(r)), "the best relative_mse is 0.997, and learning takes 0.2."));
   for (TrialRecord& t : r.trials) t.test["relative_mse"] /= t.x == 1 ? 10 : 1;
-  CHECK(nothing_learned(r).empty());
+  CHECK(nothing_learned(analyse(r)).empty());
 }
 
 TEST_CASE(
@@ -107,11 +107,11 @@ TEST_CASE(
     t.config = R"({"task": {"kind": "next-token", "source": "tinyshakespeare", "tokenizer": "char", "length": 32}})";
   }
   CHECK(
-      nothing_learned(r) ==
+      nothing_learned(analyse(r)) ==
       "No answer yet: no model learned the task; the best cross_entropy is 2.61, and learning takes less than the 2.5 "
       "of a table that sees one token alone. Train longer than 50 steps.");
   r.trials[0].test["cross_entropy"] = r.trials[1].test["cross_entropy"] = 2.4;
-  CHECK(nothing_learned(r).empty());
+  CHECK(nothing_learned(analyse(r)).empty());
 }
 
 TEST_CASE("the headline says how many seeds would decide") {
@@ -123,11 +123,11 @@ TEST_CASE("the headline says how many seeds would decide") {
     v.seeds_needed = 7;
   }
   verdicts[1].seeds_needed = 12;
-  CHECK(headline(r, verdicts).ends_with("3 undecided. About 12 seeds would decide the 3 undecided claims."));
+  CHECK(headline({r, verdicts}).ends_with("3 undecided. About 12 seeds would decide the 3 undecided claims."));
   verdicts[2].seeds_needed.reset();
-  CHECK(headline(r, verdicts).ends_with(" About 12 seeds would decide 2 of the 3 undecided claims."));
+  CHECK(headline({r, verdicts}).ends_with(" About 12 seeds would decide 2 of the 3 undecided claims."));
   verdicts.erase(verdicts.begin() + 1, verdicts.end());
-  CHECK(headline(r, verdicts).ends_with(" About 7 seeds would decide the undecided claim."));
+  CHECK(headline({r, verdicts}).ends_with(" About 7 seeds would decide the undecided claim."));
 }
 
 TEST_CASE("what would change a verdict") {
@@ -156,7 +156,7 @@ TEST_CASE("what would change a verdict") {
 
 TEST_CASE("a study's law of the best number of heads") {
   const StudyResults r = lawful();
-  const auto law = fitted_law(r);
+  const auto law = fitted_law(analyse(r));
   REQUIRE(law);
   REQUIRE(law->law);
   CHECK(law->names == std::vector<std::string>{"width", "token_dim"});
@@ -170,15 +170,16 @@ TEST_CASE("a study's law of the best number of heads") {
   CHECK(contains(law_sentence(*law),
                  "Best heads = 2.00 · width^0.500 [0.500, 0.500] · token_dim^-1.00 [-1.00, -1.00], "
                  "off by a factor of 1.00"));
-  CHECK(contains(as_markdown(law_section(r)), "| D 64, d 1 | 64 | 1 | 16.0 | — | 16.0 | 64.0 |"));
-  CHECK(contains(as_text(law_section(r), 0), "series"));
-  CHECK(contains(as_html({"", law_section(r)}), "<section id=\"law\">"));
-  CHECK(law_section(testing::u_curve()).empty());
+  CHECK(contains(as_markdown(law_section(analyse(r))), "| D 64, d 1 | 64 | 1 | 16.0 | — | 16.0 | 64.0 |"));
+  CHECK(contains(as_text(law_section(analyse(r)), 0), "series"));
+  CHECK(contains(as_html({"", law_section(analyse(r))}), "<section id=\"law\">"));
+  CHECK(law_section(analyse(testing::u_curve())).empty());
 
   StudyResults few = r;
   std::erase_if(few.trials, [](const TrialRecord& t) { return t.series > "D 1024, d 1"; });
-  CHECK(contains(law_sentence(*fitted_law(few)), "No law of the best heads can be fitted to 1 series"));
-  CHECK(contains(as_text(law_section(few), 0), "D 64, d 1 is left out: its trials have no common model.width"));
+  CHECK(contains(law_sentence(*fitted_law(analyse(few))), "No law of the best heads can be fitted to 1 series"));
+  CHECK(
+      contains(as_text(law_section(analyse(few)), 0), "D 64, d 1 is left out: its trials have no common model.width"));
 }
 
 TEST_CASE("one page as Markdown and as HTML") {
@@ -205,7 +206,7 @@ TEST_CASE("the settings say where one rate alone was tried") {
     t.config =
         R"({"model": {"width": 8}, "train": {"steps": 5, "batch": 2, "optimizer": {"kind": "adamw", "lr": 0.01}}})";
   }
-  CHECK(contains(settings_line(r), "adamw, learning rates 0.01 (one lr for every heads)"));
+  CHECK(contains(settings_line(analyse(r)), "adamw, learning rates 0.01 (one lr for every heads)"));
 }
 
 }  // namespace headroom::experiments

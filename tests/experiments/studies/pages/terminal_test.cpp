@@ -14,7 +14,7 @@ TEST_CASE("the table on the terminal") {
   r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  const std::string table = terminal_table(r), verbose = terminal_table(r, {.is_verbose = true});
+  const std::string table = terminal_table(analyse(r)), verbose = terminal_table(analyse(r), {.is_verbose = true});
   CHECK(
       table.starts_with("The paper’s claims: 2 hold.\n\n"
                         "pass        as the paper says\n"
@@ -35,13 +35,14 @@ TEST_CASE("the table on the terminal") {
   CHECK_FALSE(contains(table, "p = "));
   CHECK(contains(verbose, "            At heads = 1 the error is 101× [81.2, 126] that at heads = 4"));
   CHECK(contains(verbose, "That holds (p = 0.003, by Holm over 2 claims)."));
-  CHECK(contains(terminal_table(r, {.columns = 80, .has_colours = true}), "\n\x1b[32mpass\x1b[0m        as the paper"));
-  const std::string several = terminal_table(rich());
+  CHECK(contains(terminal_table(analyse(r), {.columns = 80, .has_colours = true}),
+                 "\n\x1b[32mpass\x1b[0m        as the paper"));
+  const std::string several = terminal_table(analyse(rich()));
   CHECK(contains(several, "D 64\nheads"));
   CHECK(contains(several, "\naccuracy "));
   CHECK(contains(several, "lr"));
-  CHECK(contains(terminal_table(rich()), "0.01!"));
-  CHECK(contains(terminal_table(rich()), "failed"));
+  CHECK(contains(terminal_table(analyse(rich())), "0.01!"));
+  CHECK(contains(terminal_table(analyse(rich())), "failed"));
 }
 
 TEST_CASE("verdicts fit terminals of 60, 80 and 120 columns, and break between their numbers") {
@@ -50,7 +51,7 @@ TEST_CASE("verdicts fit terminals of 60, 80 and 120 columns, and break between t
   r.claims[0].paper = "one head is too few for the task, and heads of width 1 are too narrow for any of it";
   r.claims[0].keys.factor = 1.1;
   const auto shown = [&](int columns) {
-    const std::string text = terminal_table(r, {.columns = columns});
+    const std::string text = terminal_table(analyse(r), {.columns = columns});
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
       CHECK(display_width(text.substr(at, end - at)) <= static_cast<size_t>(columns));
     const size_t verdict = text.find("pass ");
@@ -77,12 +78,13 @@ TEST_CASE("a verdict that is left open says on a terminal what would decide it")
   r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
   r.claims[0].keys.factor = 2.005;  // between the seeds' ratios
   r.claims[0].log_error = true;
-  CHECK(contains(terminal_table(r), "\n            1 head 1.10 · 2.20 for heads = 2 · 0.49"));
-  CHECK(contains(terminal_table(r), " · needs ≤ 0.499×\n            About "));
-  CHECK(contains(terminal_table(r), " seeds would decide.\n"));
+  CHECK(contains(terminal_table(analyse(r)), "\n            1 head 1.10 · 2.20 for heads = 2 · 0.49"));
+  CHECK(contains(terminal_table(analyse(r)), " · needs ≤ 0.499×\n            About "));
+  CHECK(contains(terminal_table(analyse(r)), " seeds would decide.\n"));
   for (TrialRecord& t : r.trials) t.test["relative_mse"] = t.test["mse"], t.validation["relative_mse"] = t.test["mse"];
   r.report.y_metric = "relative_mse";
-  CHECK(contains(terminal_table(r), "\n            Nothing was learned here, as even the least error leaves 1.10"));
+  CHECK(contains(terminal_table(analyse(r)),
+                 "\n            Nothing was learned here, as even the least error leaves 1.10"));
 }
 
 }  // namespace headroom::experiments

@@ -1,0 +1,122 @@
+#include "experiments/studies/analysis/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/error.h"
+#include "experiments/studies/analysis/statistics.h"
+
+namespace headroom::experiments {
+namespace {
+
+double square(double x) { return x * x; }
+
+/// Whether values near 1 are the same but for rounding.
+bool are_equal(const std::vector<double>& values) {
+  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most - *least <= rounding;
+}
+
+/// The parts' share of the variance, from the mean squares of a two-way table without repetition.
+void add_parts(const std::vector<std::vector<double>>& table, Estimate& out) {
+  const size_t rows = table.size(), columns = table[0].size();
+  std::vector<double> by_row(rows), by_column(columns);
+  double all = 0;
+  for (size_t s = 0; s < rows; ++s) {
+    require(table[s].size() == columns, "estimate: seed {} has {} parts, the first has {}", s, table[s].size(),
+            columns);
+    for (size_t k = 0; k < columns; ++k) {
+      by_row[s] += table[s][k] / static_cast<double>(columns);
+      by_column[k] += table[s][k] / static_cast<double>(rows);
+      all += table[s][k] / static_cast<double>(rows * columns);
+    }
+  }
+  double parts = 0, rest = 0;
+  for (size_t k = 0; k < columns; ++k) parts += static_cast<double>(rows) * square(by_column[k] - all);
+  for (size_t s = 0; s < rows; ++s)
+    for (size_t k = 0; k < columns; ++k) rest += square(table[s][k] - by_row[s] - by_column[k] + all);
+  const double column_degrees = static_cast<double>(columns - 1);
+  const double rest_degrees = column_degrees * static_cast<double>(rows - 1);
+  const double cells = static_cast<double>(rows * columns);
+  const double parts_share = parts / column_degrees / cells, rest_share = rest / rest_degrees / cells;
+  out.has_parts = true;
+  out.parts_variance = std::max(0.0, parts_share - rest_share);
+  out.parts_degrees = column_degrees;
+}
+
+}  // namespace
+
+double Estimate::error(double n) const {
+  if (is_computed()) return 0;
+  return seeds < 2 ? none : std::scalbn(std::sqrt(seed_variance / n + parts_variance), exponent);
+}
+
+VarianceSum Estimate::variance(double n) const {
+  const double free = n * (1 - static_cast<double>(censored) / seeds) - 1;
+  return {seed_variance / n, free > 0 ? free : none, parts_variance, free > 0 ? parts_degrees : none};
+}
+
+double Estimate::errors_beyond(double threshold, double n) const {
+  if (seeds < 2 || has_no_spread()) return none;
+  const double distance = std::scalbn(value, -exponent) - std::scalbn(threshold, -exponent);
+  return distance / std::sqrt(seed_variance / n + parts_variance);
+}
+
+Estimate::Sides Estimate::sides(double threshold) const {
+  const double t = errors_beyond(threshold, seeds);
+  if (std::isnan(t)) return {};
+  const double tail = variance(seeds).tail(std::abs(t));
+  return known(t > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail});
+}
+
+Estimate::Sides Estimate::sides(double threshold, double n) const {
+  constexpr double four_of_five = 0.8416212335729143;  // of a normal variable lie below
+  const double t = errors_beyond(threshold, n);
+  if (std::isnan(t)) return {};
+  const VarianceSum sum = variance(n);
+  return known({sum.tail(t - four_of_five), sum.tail(-t - four_of_five)});
+}
+
+Estimate::Sides Estimate::known(Sides sides) const {
+  if (may_be_less) sides.above = none;
+  if (may_be_more) sides.below = none;
+  return sides;
+}
+
+std::pair<double, double> Estimate::interval(double level) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (is_computed()) return {value, value};
+  const double half = has_no_spread() ? none : error() * variance(seeds).quantile((1 - level) / 2);
+  if (std::isnan(value) || std::isnan(half)) return {none, none};
+  return {may_be_less ? -infinity : value - half, may_be_more ? infinity : value + half};
+}
+
+Estimate estimate(const Sample& sample) {
+  Estimate out;
+  out.value = mean(sample.seeds);
+  out.seeds = static_cast<int>(sample.seeds.size());
+  out.may_be_more = sample.may_be_more;
+  out.may_be_less = sample.may_be_less;
+  out.censored = sample.censored;
+  if (out.seeds < 2) {
+    out.seeds = std::max(out.seeds, 1);  // 0 says that nothing spreads
+    return out;
+  }
+  require(sample.parts.empty() || sample.parts.size() == sample.seeds.size(), "estimate: {} seeds have parts, not {}",
+          sample.parts.size(), sample.seeds.size());
+  std::vector<double> all = sample.seeds;
+  for (const std::vector<double>& parts : sample.parts) all.insert(all.end(), parts.begin(), parts.end());
+  out.exponent = common_exponent(all);
+  const std::vector<double> seeds = scaled(sample.seeds, -out.exponent);
+  if (!are_equal(seeds)) out.seed_variance = static_cast<double>(out.seeds) * square(standard_error(seeds));
+  if (sample.parts.empty() || sample.parts[0].size() < 2) return out;
+  std::vector<std::vector<double>> parts;
+  for (const std::vector<double>& row : sample.parts) parts.push_back(scaled(row, -out.exponent));
+  if (are_equal(scaled(all, -out.exponent))) out.has_parts = true;  // what rounding leaves is no spread
+  else add_parts(parts, out);
+  return out;
+}
+
+}  // namespace headroom::experiments

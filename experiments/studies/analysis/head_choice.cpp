@@ -1,0 +1,309 @@
+#include "experiments/studies/analysis/head_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/analysis/case.h"
+#include "experiments/studies/analysis/centre.h"
+#include "experiments/studies/analysis/guideline.h"
+#include "experiments/studies/analysis/statistics.h"
+#include "experiments/studies/analysis/tried.h"
+#include "experiments/studies/claims/smallest_effect.h"
+#include "models/positions.h"
+#include "tasks/kernel.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Standing = HeadChoice::Option::Standing;
+
+/// The widths of queries and values by x, and what all trials have in common.
+struct Architecture {
+  struct Heads {
+    double count = 0, qk_dim = 0, v_dim = 0;
+  };
+  std::map<double, Heads> at;  ///< by x
+  std::set<std::string> positions;
+  std::set<int64_t> widths, steps, layers;
+  std::string task, setting;
+  double token_dim = 0;
+  std::vector<double> decay;
+};
+
+/// A task in words; its kind itself where there are none.
+std::string task_in_words(const Json& task) {
+  std::string kind = task.value("kind", "");
+  if (kind == "linear-functional") kind += " " + task.value("kernel", Json::object()).value("kind", "");
+  static const std::map<std::string, std::string> words{{"linear-functional n-gram", "equal sums of the last tokens"},
+                                                        {"volterra", "products of earlier tokens"},
+                                                        {"induction-head", "copying and induction"},
+                                                        {"next-token", "next token of a text"},
+                                                        {"masked", "masked tokens of a text"}};
+  if (const auto found = words.find(kind); found != words.end()) return found->second;
+  return kind.starts_with("linear-functional ") ? "weighted sums of earlier tokens" : kind;
+}
+
+/// Everything but the heads, the rate and the seed.
+std::string setting_of(const Json& config) {
+  Json model = config["model"];
+  for (const char* key : {"heads", "kv_heads", "qk_dim", "v_dim"}) model.erase(key);
+  const Json& train = config["train"];
+  return Json{config.value("task", Json()), std::move(model), train.value("steps", 0), train.value("batch", 0),
+              train.value("start", "")}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// "alibi without scores" where the logits are switched off and only the distances are left.
+std::string positions_of(const Json& model) {
+  const std::string positions = model.value("positions", "");
+  const bool has_scores =
+      !model.contains("logit_scale") || !model["logit_scale"].is_number() || model["logit_scale"].get<double>() > 1e-6;
+  return has_scores ? positions : positions + " without scores";
+}
+
+/// What the kernel of a sum of earlier tokens gives each lag; empty where the program knows no such kernel.
+std::vector<double> kernel_decay_of(const Json& task) {
+  tasks::KernelConfig kernel;
+  const Json given = task.value("kernel", Json::object());
+  kernel.kind = given.value("kind", "");
+  const auto& kinds = tasks::kernel_kinds();
+  const bool is_known = std::find(kinds.begin(), kinds.end(), kernel.kind) != kinds.end();
+  if (!is_known || kernel.kind == "list" || given.contains("ranks")) return {};
+  kernel.n = given.value("n", kernel.n);
+  kernel.alpha = given.value("alpha", kernel.alpha);
+  const int64_t last = task.value("length", int64_t{1}) - 1;
+  std::vector<double> decay = tasks::kernel_values(kernel, last);
+  for (double& value : decay) value = std::abs(value);
+  decay.resize(static_cast<size_t>(last));
+  return decay;
+}
+
+/// Whether x is the width of a head, and not their number.
+bool is_over_widths(const StudyResults& r) { return last_part(r.report.x_key) == "head_dim"; }
+
+Architecture architecture_of(const StudyResults& r, const std::string& series) {
+  Architecture a;
+  for (const TrialRecord& t : r.trials) {
+    if (t.series != series || t.steps == 0) continue;
+    const Json config = Json::parse(t.config, nullptr, false);
+    if (!config.is_object() || !config.contains("model") || !config.contains("train")) continue;
+    const Json& model = config["model"];
+    const double heads = is_over_widths(r) ? model.value("heads", 0.0) : t.x;
+    a.at[t.x] = {heads, model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
+    a.positions.insert(positions_of(model));
+    a.widths.insert(model.value("width", int64_t{0}));
+    a.steps.insert(config["train"].value("steps", int64_t{0}));
+    a.layers.insert(model.value("layers", int64_t{1}));
+    if (!a.setting.empty()) continue;
+    a.setting = setting_of(config);
+    if (!config.contains("task")) continue;
+    a.task = task_in_words(config["task"]);
+    a.token_dim = config["task"].value("token_dim", 0.0);
+    if (config["task"].value("kind", "") == "linear-functional") a.decay = kernel_decay_of(config["task"]);
+  }
+  return a;
+}
+
+HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
+  ClaimConfig claim = c.claim;
+  claim.keys.at = p.x;
+  claim.keys.factor = margin;
+  const Case at_p{c.study, claim, c.curve, c.axis};
+  const auto holds = [&](const char* kind) {
+    return claim_kind(kind).hypothesis(at_p)->evidence_of_trusted().p <= at_p.significance();
+  };
+  if (holds("within_factor")) return HeadChoice::Option::Standing::as_good;
+  if (holds("worse_than_best")) return HeadChoice::Option::Standing::worse;
+  return HeadChoice::Option::Standing::open;
+}
+
+/// What the study's claims on this curve's errors take for learned; none where they do not say.
+std::optional<double> learned_at(const StudyResults& r, const std::string& series) {
+  for (const ClaimConfig& claim : r.claims) {
+    const bool is_on_it =
+        (claim.metric.empty() || claim.metric == r.report.y_metric) && (claim.series.empty() || claim.series == series);
+    if (is_on_it && claim.learned_at) return claim.learned_at;
+  }
+  return std::nullopt;
+}
+
+/// One number of heads, with its ratio to the best of the others.
+HeadChoice::Option option_at(const Case& c, const Point& p, const Point& rival, const Architecture& a, double margin) {
+  const bool larger = c.curve.larger_is_better;
+  const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
+  const auto& [heads, qk_dim, v_dim] = a.at.at(p.x);
+  return {heads, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin), p.unlearned};
+}
+
+/// Whether all heads of a curve have D/H dimensions.
+bool has_equal_widths(const HeadChoice& choice) {
+  return std::all_of(choice.options.begin(), choice.options.end(), [&](const HeadChoice::Option& o) {
+    return o.qk_dim == o.v_dim && o.qk_dim * o.heads == static_cast<double>(choice.width);
+  });
+}
+
+/// HeadChoice::rate_off of the curve's best point.
+double rate_off(const Analysis& r, const Curve& curve, const Point& best) {
+  constexpr double most = 4.001;
+  const std::string key = choice_key(r, &curve.series);
+  if (key.empty()) return NAN;
+  const Tried tried = tried_by_x(r, curve.series, key).at(best.x);
+  const double chosen = best.choice.at(key);
+  double off = NAN;
+  for (const auto& [rate, metrics] : tried) {
+    if (rate == chosen || std::max(rate / chosen, chosen / rate) > most) continue;
+    std::vector<double> ratios;
+    for (const auto& [seed, metric] : metrics) {
+      const auto own = tried.at(chosen).find(seed);
+      if (own == tried.at(chosen).end() || !std::isfinite(metric) || !std::isfinite(own->second)) continue;
+      ratios.push_back(curve.larger_is_better ? own->second / metric : metric / own->second);
+    }
+    if (!ratios.empty()) off = std::fmax(off, geometric_mean(ratios));
+  }
+  return off;
+}
+
+/// How the numbers of heads stand that `heads_of` names, on those curves where it names one.
+template <class HeadsOf>
+ChoiceTally tally_of(const std::vector<const HeadChoice*>& curves, const HeadsOf& heads_of) {
+  ChoiceTally tally;
+  std::vector<double> times;
+  for (const HeadChoice* const c : curves) {
+    const std::optional<double> heads = heads_of(*c);
+    if (!heads) continue;
+    const HeadChoice::Option& option =
+        *std::find_if(c->options.begin(), c->options.end(), [&](const auto& o) { return o.heads == *heads; });
+    const bool is_best = option.standing == Standing::best;
+    const Standing standing = c->tested(option);
+    ++tally.curves;
+    tally.best += is_best ? 1 : 0;
+    tally.good += standing == Standing::as_good ? 1 : 0;
+    times.push_back(std::max(option.ratio, 1.0));
+    if (standing != Standing::worse) continue;
+    ++tally.worse;
+    tally.worst = std::max(tally.worst, is_best && c->found ? c->found->ratio : option.ratio);
+  }
+  if (!times.empty()) tally.times = geometric_mean(times);
+  return tally;
+}
+
+}  // namespace
+
+const HeadChoice::Option& HeadChoice::best() const {
+  return *std::find_if(options.begin(), options.end(),
+                       [](const Option& o) { return o.standing == Option::Standing::best; });
+}
+
+HeadChoice::Option::Standing HeadChoice::tested(const Option& option) const {
+  return option.standing == Standing::best ? best_standing : option.standing;
+}
+
+std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all) {
+  std::vector<const HeadChoice*> out;
+  for (const HeadChoice& c : all) {
+    if (!c.is_learned || !c.is_tuned || !has_equal_widths(c)) continue;
+    const auto same = std::find_if(out.begin(), out.end(), [&](const HeadChoice* other) {
+      return !c.setting.empty() && other->setting == c.setting && other->margin == c.margin;
+    });
+    if (same == out.end()) out.push_back(&c);
+    else if (c.seeds > (*same)->seeds) *same = &c;
+  }
+  return out;
+}
+
+std::string positions_in_words(std::string positions) {
+  const size_t end = std::min(positions.find(' '), positions.size());
+  for (const models::PositionScheme& scheme : models::position_schemes())
+    if (positions.compare(0, end, scheme.name) == 0) return scheme.words + positions.substr(end);
+  return positions;
+}
+
+std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& series) {
+  if (last_part(r.report.x_key) != "heads" && !is_over_widths(r)) return std::nullopt;
+  if (count_trials(r.trials) < r.planned) return std::nullopt;
+  const Architecture a = architecture_of(r, series);
+  if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
+  ClaimConfig claim;
+  claim.log_error = true;
+  claim.learned_at = learned_at(r, series);
+  Curve all = curve_in_range(r, series, "", claim);
+  Curve upward = all;  // from few heads to many
+  if (is_over_widths(r)) std::reverse(upward.points.begin(), upward.points.end());
+  const std::optional<UpwardSearch> search = search_upward(upward);
+  std::erase_if(all.points, [&](const Point& p) {
+    const bool has_ratio =
+        std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
+    return p.values.size() < 2 || !has_ratio || !a.at.contains(p.x);
+  });
+  if (all.points.size() < 3) return std::nullopt;
+  const Case c{r, claim, std::move(all), last_part(r.report.x_key)};
+  const Point& best = c.best(c.points());
+  HeadChoice choice{r.id,
+                    r.profile,
+                    r.title,
+                    series,
+                    *a.positions.begin(),
+                    *a.widths.begin(),
+                    *a.steps.rbegin(),
+                    standard_effect(c.curve.metric),
+                    best.values.size(),
+                    {},
+                    {}};
+  choice.task = a.task;
+  choice.token_dim = a.token_dim;
+  choice.decay = a.decay;
+  choice.rate_off = rate_off(r, c.curve, best);
+  choice.layers = *a.layers.rbegin();
+  choice.setting = a.setting;
+  choice.best_value = centre(best, c.curve.kind).mean;
+  choice.is_learned = !unlearned_best(c.curve, claim.learned_at);
+  for (const Point& p : c.curve.points) {
+    choice.is_tuned = choice.is_tuned && p.single.empty() && p.is_held_out;
+    choice.seeds = std::min(choice.seeds, p.values.size());
+    const bool is_best = &p == &best;
+    HeadChoice::Option option = option_at(c, p, is_best ? c.best(c.points({p.x})) : best, a, choice.margin);
+    if (search && p.x == search->found_x) choice.found = option;
+    if (is_best) {
+      choice.best_standing = option.standing;
+      option = {option.heads, option.qk_dim, option.v_dim,   c.times_worse(p, best),
+                NAN,          NAN,           Standing::best, p.unlearned};
+    }
+    choice.options.push_back(option);
+  }
+  if (!is_over_widths(r)) return choice;
+  std::reverse(choice.options.begin(), choice.options.end());
+  return has_equal_widths(choice) ? std::optional(choice) : std::nullopt;
+}
+
+ChoiceTally guideline_tally(const std::vector<const HeadChoice*>& curves) {
+  return tally_of(curves, [](const HeadChoice& c) { return c.found ? std::optional(c.found->heads) : std::nullopt; });
+}
+
+ChoiceTally always_wide(const std::vector<const HeadChoice*>& curves, double dim) {
+  return tally_of(curves, [dim](const HeadChoice& c) {
+    const auto found =
+        std::find_if(c.options.begin(), c.options.end(), [dim](const auto& o) { return o.v_dim == dim; });
+    return found == c.options.end() ? std::nullopt : std::optional(found->heads);
+  });
+}
+
+std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
+  const ChoiceTally tally = guideline_tally(distinct_learned(choices));
+  if (tally.curves == 0) return "";
+  return fmt::format(
+      "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "
+      "improves ends at the best on validation on {} of {} curves. Where it ends is shown to be within the margin "
+      "(10 % of an error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be "
+      "worse on {}{}, and undecided on {}. It costs a search of learning rates for each number tried.",
+      tally.best, tally.curves, tally.good, tally.worse,
+      tally.worse > 0 ? fmt::format(" (by at most {} times)", rounded(tally.worst)) : "", tally.open());
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,354 @@
+#include "experiments/studies/analysis/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/error.h"
+#include "experiments/output/number.h"
+#include "experiments/output/text.h"
+#include "experiments/studies/analysis/case.h"
+#include "experiments/studies/analysis/hypothesis.h"
+#include "experiments/studies/analysis/reservations.h"
+#include "experiments/studies/analysis/statistics.h"
+#include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/claims/why.h"
+#include "tasks/task.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// Why the curve cannot be judged at all; "" when it can.
+std::string obstacle(const Case& c) {
+  const ClaimConfig& claim = c.claim;
+  const ClaimKind& kind = *claim.kind;
+  const std::vector<Point>& points = c.curve.points;
+  if (const auto missing = kind.missing(claim)) return fmt::format("{} needs {}", kind.name, missing->purpose);
+  const int64_t done = count_trials(c.study.trials);
+  if (done < c.study.planned) return fmt::format("{} of {} trials are done", done, c.study.planned);
+  if (points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
+  if (claim.keys.at && !c.curve.at(*claim.keys.at))
+    return fmt::format("{} = {} is no point of the sweep", c.axis, exact(*claim.keys.at));
+  if (points.size() < kind.least_points)
+    return fmt::format("{} needs {} values of {}", kind.what, kind.least_points, c.axis);
+  for (const Point& p : points)
+    if (p.values.empty()) return fmt::format("no trial at {} finished", c.at(p));
+  if (claim.deterministic || !kind.compares || !(claim.log_error || claim.keys.factor > 1)) return "";
+  const Curve rivals = c.rivals();
+  for (const Curve* one : {&c.curve, &rivals})
+    for (const Point& p : one->points)
+      for (const auto& entry : p.values)
+        if (!(entry.second > 0))
+          return fmt::format("the claim compares {}, and {}{} reached {}: {}",
+                             claim.log_error ? "logarithms" : "with a factor",
+                             one == &c.curve ? "" : "what it is compared with at ", c.at(p), rounded(entry.second),
+                             claim.log_error ? "log_error = false compares differences"
+                                             : "without the factor it compares differences");
+  return "";
+}
+
+std::string list(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
+
+void note_weaknesses(const Case& c, Verdict& verdict) {
+  if (!c.claim.single_rate.empty()) verdict.notes.push_back("rates not tuned for each x: " + c.claim.single_rate);
+  std::map<std::pair<std::string, double>, std::vector<std::string>> edges, single;  // (key, value) → where
+  for (const Point& p : c.curve.points) {
+    if (!p.failed.empty())
+      verdict.notes.push_back(fmt::format("at {} seed {} failed and is in no mean", c.at(p), list(p.failed)));
+    if (!p.may_be_more.empty())
+      verdict.notes.push_back(fmt::format("at {} {} of {} seeds did not get there: a lower bound for such a seed",
+                                          c.at(p), p.may_be_more.size(), p.values.size()));
+    if (!p.missing.empty()) verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
+    for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
+    for (const std::string& key : p.single) single[{key, p.choice.at(key)}].push_back(exact(p.x));
+  }
+  verdict.has_choice_at_edge = !edges.empty();
+  for (const auto& [choice, xs] : edges)
+    verdict.notes.push_back(fmt::format("at {} = {} the best {} is {}, an end of the values tried", c.axis,
+                                        fmt::join(xs, ", "), last_part(choice.first), exact(choice.second)));
+  for (const auto& [choice, xs] : single)
+    verdict.notes.push_back(fmt::format("at {} = {} the {} is {}, and no other was tried", c.axis, fmt::join(xs, ", "),
+                                        last_part(choice.first), exact(choice.second)));
+}
+
+/// The updates that each trial did which the claim compares; none where they differ, and where nothing was trained.
+std::optional<int64_t> steps_of(const std::vector<Curve>& curves) {
+  std::set<int64_t> steps;
+  for (const Curve& one : curves)
+    for (const Point& p : one.points) steps.insert(p.steps.begin(), p.steps.end());
+  return steps.size() == 1 && *steps.begin() > 0 ? std::optional(*steps.begin()) : std::nullopt;
+}
+
+/// "no seed learned the target at heads = 8, 16; only 2 of 3 seeds learned the target at heads = 1"; "" for none.
+std::string reservations_of(const Hypothesis& hypothesis) {
+  std::string text, before;
+  for (const auto& [why, x] : hypothesis.reservations()) {
+    text += why == before ? fmt::format(", {}", exact(x))
+                          : fmt::format("{}{} = {}", text.empty() ? "" : "; ", why, exact(x));
+    before = why;
+  }
+  return text;
+}
+
+/// Where trained models are compared: after how many steps, and which were still getting better. How long a step takes
+/// does not depend on how many came before.
+void note_training(const Case& c, Verdict& verdict) {
+  if (c.claim.deterministic || !c.claim.kind->compares || tasks::is_clock_metric(c.curve.metric)) return;
+  const std::vector<Curve> curves = compared_curves(c);
+  if (const auto steps = steps_of(curves)) verdict.found = fmt::format("after {} steps, {}", *steps, verdict.found);
+  for (const Curve& one : curves) {
+    const double margin = c.claim.keys.factor > 1 ? c.claim.keys.factor : standard_effect(one.metric);
+    std::vector<std::string> xs;
+    double most = 0;
+    for (const Point& p : one.points) {
+      std::vector<double> gains;
+      for (const auto& entry : p.last_gain) gains.push_back(entry.second);
+      const double gain = geometric_mean(gains);
+      if (!(gain > margin)) continue;
+      xs.push_back(exact(p.x));
+      most = std::max(most, gain);
+    }
+    if (!xs.empty())
+      verdict.notes.push_back(
+          fmt::format("at {} = {}{} the learning curve still {} by up to {}× in the last tenth of the training", c.axis,
+                      fmt::join(xs, ", "), one.series == c.curve.series ? "" : " of " + one.series,
+                      one.larger_is_better ? "rose" : "fell", rounded(most)));
+  }
+}
+
+/// More seeds alone will not decide it.
+void leave_open(Verdict& verdict, const std::string& because) {
+  verdict.status = VerdictStatus::undecided;
+  verdict.seeds_needed.reset();
+  verdict.open = because;
+  verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison(), because);
+}
+
+void not_run(Verdict& verdict, const std::string& reason) {
+  verdict.status = VerdictStatus::not_run;
+  verdict.sentence = "Not judged: " + reason + ".";
+}
+
+/// A verdict with what is known before anything is measured.
+Verdict blank(const ClaimConfig& claim) {
+  Verdict verdict;
+  verdict.claim = claim;
+  verdict.paper = claim.paper_number ? claim.paper_number : paper_number(claim.reference);
+  return verdict;
+}
+
+VerdictStatus status_of(const Hypothesis::Evidence& evidence, double significance) {
+  if (evidence.p <= significance) return VerdictStatus::pass;
+  return evidence.p_against <= significance ? VerdictStatus::fail : VerdictStatus::undecided;
+}
+
+/// Holm's step at which the first hypothesis was kept: what the largest p-value would have to be below.
+double next_step(const std::vector<double>& adjusted, double significance) {
+  const auto rejected = std::count_if(adjusted.begin(), adjusted.end(), [&](double p) { return p <= significance; });
+  return significance / static_cast<double>(std::max<int64_t>(1, std::ssize(adjusted) - rejected));
+}
+
+/// What would decide a claim that its p-values leave undecided, or why nothing would.
+std::string what_would_decide(const Verdict& v, const Hypothesis& hypothesis) {
+  if (hypothesis.seeds().value_or(2) < 2) return "fewer than two seeds in common decide nothing";
+  if (hypothesis.has_no_spread())
+    return "it has the same value at every seed, and without a spread there is no test. Values that are computed, not "
+           "sampled, are compared as they are with deterministic = true";
+  return v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
+                        : "1,000 seeds of this spread would not decide";
+}
+
+std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t family) {
+  const std::string holm = family > 1 ? fmt::format(", by Holm over {} claims", family) : "";
+  if (v.status == VerdictStatus::pass) return fmt::format("That holds (p = {}{}).", probability(v.p), holm);
+  if (v.status == VerdictStatus::fail)
+    return fmt::format("It does not hold (p = {}{}).", probability(v.p_against), holm);
+  if (hypothesis.seeds().value_or(2) < 2) return capitalized(v.open) + ".";
+  if (hypothesis.has_no_spread()) return "Undecided: " + v.open + ".";
+  return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against),
+                     holm, v.open);
+}
+
+/// Where two claims that exclude each other would both pass, neither does.
+void exclude(std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<Verdict*, Verdict*>> both;
+  for (Verdict& a : verdicts)
+    for (Verdict& b : verdicts)
+      if (&a != &b && a.status == VerdictStatus::pass && b.status == VerdictStatus::pass && !b.claim.id.empty() &&
+          std::count(a.claim.excludes.begin(), a.claim.excludes.end(), b.claim.id) > 0)
+        both.emplace_back(&a, &b);
+  const auto leave = [](Verdict& v, const std::string& why) {
+    leave_open(v, why);
+    v.margin = Verdict::none;  // no number of seeds decides between the two
+    v.notes.push_back(why);
+  };
+  for (const auto& [a, b] : both) {
+    leave(*a, fmt::format("it excludes the claim \"{}\", which the data support as well", b->claim.id));
+    leave(*b, fmt::format("the claim \"{}\" excludes it, which the data support as well", claim_name(a->claim)));
+  }
+}
+
+/// Leaves a verdict open that only comparisons with an x make which some seeds did not learn: those that remain do not
+/// reach the significance, at Holm's step for this claim.
+void require_learning(Verdict& v, const Hypothesis& hypothesis, double significance) {
+  const std::string reasons = reservations_of(hypothesis);
+  if (reasons.empty() || v.status == VerdictStatus::undecided) return;
+  const Hypothesis::Evidence all = hypothesis.evidence(), rest = hypothesis.evidence_of_trusted();
+  const bool passes = v.status == VerdictStatus::pass;
+  const double adjusted = passes ? v.p : v.p_against, p = passes ? all.p : all.p_against;
+  const double remaining = passes ? rest.p : rest.p_against;
+  if (remaining == p || remaining * adjusted <= significance * p) return;
+  v.is_learned = false;
+  leave_open(v, reasons);
+}
+
+/// Gives each verdict of a study its status, p-values and closing words. hypotheses[i] is what decides verdicts[i]:
+/// none where that is decided already. Holm's order is that of p-values over the shares that their claims may spend:
+/// then none is held to a share that is not its own, and the bound over all claims is the sum over the looks.
+void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypothesis>>& hypotheses,
+            const StudyResults& results) {
+  std::vector<size_t> sampled;
+  std::vector<double> share, p, p_against;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (!hypotheses[i]) continue;
+    verdicts[i].margin = hypotheses[i]->margin();
+    const Hypothesis::Evidence evidence = hypotheses[i]->evidence();
+    if (!hypotheses[i]->seeds()) {
+      verdicts[i].status = status_of(evidence, 0);
+      verdicts[i].sentence += verdicts[i].status == VerdictStatus::pass   ? " That holds."
+                              : verdicts[i].status == VerdictStatus::fail ? " It does not hold."
+                                                                          : " That cannot be told.";
+      continue;
+    }
+    sampled.push_back(i);
+    share.push_back(results.looks.share(series_of(results, verdicts[i].claim)));
+    p.push_back(evidence.p);
+    p_against.push_back(evidence.p_against);
+  }
+  const double least = share.empty() ? 1 : *std::min_element(share.begin(), share.end());
+  for (size_t j = 0; j < sampled.size(); ++j) {
+    p[j] *= least / share[j];
+    p_against[j] *= least / share[j];
+  }
+  const std::vector<double> adjusted = holm(p), adjusted_against = holm(p_against);
+  for (size_t j = 0; j < sampled.size(); ++j) {
+    Verdict& v = verdicts[sampled[j]];
+    const Hypothesis& hypothesis = *hypotheses[sampled[j]];
+    const double significance = v.claim.significance * share[j], own = share[j] / least;
+    v.p = std::min(1.0, adjusted[j] * own);
+    v.p_against = std::min(1.0, adjusted_against[j] * own);
+    v.status = status_of({v.p, v.p_against}, significance);
+    if (v.status == VerdictStatus::undecided)
+      v.seeds_needed = seeds_to_decide(hypothesis, own * next_step(adjusted, significance / own),
+                                       own * next_step(adjusted_against, significance / own));
+    if (v.status == VerdictStatus::undecided) v.open = what_would_decide(v, hypothesis);
+    if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
+    else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
+    if (v.status == VerdictStatus::undecided && !hypothesis.has_no_spread())
+      v.summary += fmt::format(" for a pass, {} for a fail", probability(v.p_against));
+    v.sentence += " " + in_words(v, hypothesis, sampled.size());
+    if (!hypothesis.has_parts())
+      v.notes.emplace_back("the interval is over seeds alone: it does not hold the error of the finite test data");
+    require_learning(v, hypothesis, significance);
+  }
+  exclude(verdicts);
+}
+
+/// What a place in a claim's `why` asks for; NaN where it was not measured.
+double measured_at(const Analysis& study, const Verdict& verdict, const std::string& series, const WhyPlace& place) {
+  double value = Verdict::none;
+  if (!place.x) {
+    for (const auto& [name, number] : verdict.numbers)
+      if (name == place.name) value = number;
+    return value;
+  }
+  try {
+    const Curve& found = study.curve(place.series.empty() ? series : place.series, place.name);
+    if (const Point* point = found.at(*place.x)) value = found.mean(*point);
+  } catch (const Error&) {  // a metric that the trials lack
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string Verdict::comparison() const {
+  if (found.empty()) return "";
+  return capitalized(found) + "." + (claimed.empty() ? "" : fmt::format(" The claim: {}.", claimed));
+}
+
+bool is_decided(const Verdict& v) { return v.status == VerdictStatus::pass || v.status == VerdictStatus::fail; }
+
+std::vector<Verdict> Analysis::judge() const {
+  const auto names = series_names(*this);
+  std::vector<Verdict> verdicts;
+  std::vector<std::optional<Hypothesis>> hypotheses;
+  std::vector<std::optional<std::string>> open;      // why a claim stays open whatever its p-values are
+  std::vector<std::optional<std::string>> no_seeds;  // why more seeds are no remedy for one that they left undecided
+  for (const ClaimConfig& claim : claims) {
+    const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
+    const std::string& other = claim.keys.than.series;
+    for (const std::string& wanted : {series, other.empty() ? series : other})
+      require(std::count(names.begin(), names.end(), wanted) > 0, "claim {}: the study has no series '{}'; it has {}",
+              claim.kind->name, wanted, fmt::join(names, ", "));
+    Verdict& verdict = verdicts.emplace_back(blank(claim));
+    std::optional<Hypothesis>& hypothesis = hypotheses.emplace_back();
+    std::optional<std::string>& reason_to_wait = open.emplace_back();
+    std::optional<std::string>& stalled = no_seeds.emplace_back();
+    try {
+      const Case c{*this, claim, curve_in_range(*this, series, claim.metric, claim), last_part(report.x_key)};
+      std::string reason = obstacle(c);
+      if (reason.empty()) reason = claim.kind->measure(c, verdict);
+      if (!reason.empty()) not_run(verdict, reason);
+      else hypothesis = claim.kind->hypothesis(c);
+      if (hypothesis) {
+        verdict.numbers.emplace_back("seeds", hypothesis->seeds().value_or(1));
+        reason_to_wait = unlearned(c);
+        verdict.is_learned = !reason_to_wait;
+        if (!reason_to_wait) reason_to_wait = untuned(c);
+        verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
+        if (!reason_to_wait && (reason_to_wait = not_held_out(c)))
+          verdict.needs = "a test set apart from the items that rates are chosen on";
+        stalled = outgrown(c);
+        note_training(c, verdict);
+        if (const std::string why = reservations_of(*hypothesis); !why.empty())
+          verdict.notes.push_back(why + ": comparisons with such models decide nothing");
+      }
+      note_weaknesses(c, verdict);
+    } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
+      not_run(verdict, error.what());
+    }
+    if (!hypothesis && verdict.status == VerdictStatus::not_run) continue;
+    if (!claim.reference.empty() && verdict.beside.empty())
+      verdict.beside.emplace_back(claim.reference, verdict.measured);
+    verdict.why =
+        filled_in(claim.why, [&](const WhyPlace& place) { return measured_at(*this, verdict, series, place); });
+    verdict.sentence = verdict.comparison();
+  }
+  decide(verdicts, hypotheses, *this);
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    Verdict& v = verdicts[i];
+    if (open[i]) leave_open(v, *open[i]);
+    if (open[i] || !no_seeds[i] || v.status != VerdictStatus::undecided || !v.is_learned) continue;
+    v.needs = "training, or rates, that make the larger models better";
+    leave_open(v, *no_seeds[i]);
+  }
+  return verdicts;
+}
+
+std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const std::string& reason) {
+  std::vector<Verdict> verdicts;
+  for (const ClaimConfig& claim : claims) {
+    verdicts.push_back(blank(claim));
+    not_run(verdicts.back(), reason);
+  }
+  return verdicts;
+}
+
+const char* name(VerdictStatus status) {
+  static constexpr const char* names[] = {"pass", "fail", "undecided", "not run"};
+  return names[static_cast<size_t>(status)];
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,104 @@
+#pragma once
+#include "experiments/studies/analysis/kinds/kind.h"
+
+namespace headroom::experiments {
+
+/// How many times the error of the series is that of another changes by `factor` at least from the first x to the last:
+/// it gets less where the series "catches_up", more where it "falls_behind", on whichever side of 1 it is. One contrast
+/// of four logarithms, paired over seeds. A gap that grows says nothing about capacity: whoever learns more slowly
+/// falls behind, too. What a model cannot represent takes a lower bound on the error of all its weights; how much more
+/// slowly it learns is StepsRatio.
+struct Gap : ClaimKind {
+  Gap()
+      : ClaimKind({.name = "gap",
+                   .numbers = {"ratio", "ratio_first", "ratio_last", "seeds"},
+                   .compares = true,
+                   .least_points = 2,
+                   .what = "a change of a gap"}) {}
+
+  void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
+    keys.factor = read_factor(in);
+    keys.direction =
+        in.word("direction", {"", "none: required"}, {"catches_up", "falls_behind"},
+                "whether the series catches up with the other (its lead grows, where it leads), or falls behind");
+    keys.than.series = read_rival(in, scope);
+    const std::vector<double> own = scope.x(), others = scope.x(keys.than.series);
+    if (own.size() > 1 && !others.empty())
+      for (const double x : {own.front(), own.back()}) scope.check_x(in, "than", x, keys.than.series);
+  }
+
+  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
+    if (claim.keys.than.series.empty()) return MissingKey{"than", "the series that it is compared with"};
+    if (claim.keys.direction.empty()) return MissingKey{"direction", "catches_up or falls_behind"};
+    if (!claim.log_error) return MissingKey{"log_error", "logarithms: it compares ratios"};
+    return std::nullopt;
+  }
+
+  std::string details(const ClaimKeys& keys) const override { return " " + keys.direction + " " + keys.than.series; }
+
+  std::optional<Hypothesis> hypothesis(const Case& c) const override {
+    const double factor = c.claim.keys.factor;
+    const Curve other = c.rivals();
+    const Ends ends(c.curve, other);
+    const Estimate change = ends.change(c);
+    const Hypothesis says = c.claim.keys.direction == "falls_behind"
+                                ? Hypothesis::at_least(change, std::log(factor), factor == 1)
+                                : Hypothesis::at_most(change, -std::log(factor));
+    return says.with(c.reservations({ends.first, ends.last, ends.other_first, ends.other_last}));
+  }
+
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override {
+    return keys.direction == "catches_up" ? Limits{.high = 1 / keys.factor} : Limits{.low = keys.factor};
+  }
+
+  std::string measure(const Case& c, Verdict& verdict) const override {
+    const std::string& rival = c.claim.keys.than.series;
+    const Curve other = c.rivals();
+    const Ends ends(c.curve, other);
+    if (!ends.complete()) return fmt::format("{} has not been measured at the first and the last {}", rival, c.axis);
+    const double first = std::exp(ends.log_ratios(c, 1, 0).value), last = std::exp(ends.log_ratios(c, 0, 1).value);
+    const ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c)));
+    verdict.measured = ratio.value;
+    verdict.numbers = {{"ratio", verdict.measured}, {"ratio_first", first}, {"ratio_last", last}};
+    verdict.intervals = {ratio};
+    verdict.summary = fmt::format("{}× → {}×, {}", rounded(first), rounded(last), in_brackets(ratio));
+    verdict.found = fmt::format(
+        "at {} the {} is {} times as bad as that of {}, and at {} it is {} times: a change by {}", c.at(*ends.first),
+        c.noun(), rounded(first), rival, c.at(*ends.last), rounded(last), in_brackets(ratio));
+    const double factor = c.claim.keys.factor;
+    verdict.claimed = c.claim.keys.direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
+                                                             : fmt::format("at least {}×", exact(factor));
+    verdict.brief = {fmt::format("{} {}×", c.label(*ends.first), rounded(first)),
+                     fmt::format("{} {}×", c.label(*ends.last), rounded(last)), "of " + rival,
+                     "change " + in_brackets(ratio),
+                     c.claim.keys.direction == "catches_up" ? fmt::format("needs ≤ {}×", rounded(1 / factor))
+                                                            : fmt::format("needs ≥ {}×", exact(factor))};
+    return "";
+  }
+
+ private:
+  /// Two series at the first and the last x that the claim covers.
+  struct Ends {
+    const Point *first, *last, *other_first, *other_last;
+
+    Ends(const Curve& own, const Curve& other)
+        : first(&own.points.front()),
+          last(&own.points.back()),
+          other_first(other.at(first->x)),
+          other_last(other.at(last->x)) {}
+
+    bool complete() const {
+      return other_first && other_last && !other_first->values.empty() && !other_last->values.empty();
+    }
+    /// log of how many times as bad the one series is as the other, at the last x less that at the first.
+    Estimate change(const Case& c) const { return log_ratios(c, -1, 1); }
+    /// The logs at the first and the last x with these weights, over the seeds that all four points have, so that what
+    /// is said of either adds up to the change.
+    Estimate log_ratios(const Case& c, double at_first, double at_last) const {
+      const double sign = c.curve.larger_is_better ? -1 : 1, a = sign * at_first, b = sign * at_last;
+      return c.combine({{last, b}, {other_last, -b}, {first, a}, {other_first, -a}}, true);
+    }
+  };
+};
+
+}  // namespace headroom::experiments

@@ -1,0 +1,89 @@
+#pragma once
+#include "experiments/studies/analysis/kinds/kind.h"
+
+namespace headroom::experiments {
+
+/// From x to x the value goes in `direction`, or against it by at most the share `tolerance`: a test of equivalence for
+/// each step, which a step that is merely not significant does not pass. And from the first x to the last it changes in
+/// that direction by at least `factor` times.
+struct Monotone : ClaimKind {
+  Monotone()
+      : ClaimKind({.name = "monotone",
+                   .numbers = {"first", "last", "ratio", "worst_x", "worst_step", "seeds"},
+                   .compares = true,
+                   .least_points = 2,
+                   .what = "a trend"}) {}
+
+  void read(ClaimKeys& keys, Reader& in, const ClaimScope&) const override {
+    keys.factor = read_factor(in);
+    keys.direction = in.word("direction", {"", "none: required"}, {"falling", "rising"}, "of the values as x grows");
+    keys.tolerance =
+        in.real("tolerance", keys.tolerance, fraction, "a step against the direction by this share is a tie");
+  }
+
+  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
+    return unless(!claim.keys.direction.empty(), "direction", "falling or rising");
+  }
+
+  std::string details(const ClaimKeys& keys) const override { return " " + keys.direction; }
+
+  std::optional<Hypothesis> hypothesis(const Case& c) const override {
+    const auto& points = c.curve.points;
+    const double factor = c.claim.keys.factor;
+    std::vector<Hypothesis> parts;
+    for (size_t i = 1; i < points.size(); ++i) {
+      const auto [high, low] = ordered(c, points[i - 1], points[i]);
+      parts.push_back(c.at_most(low, high, 1 + c.claim.keys.tolerance));
+    }
+    const auto [high, low] = ordered(c, points.front(), points.back());
+    parts.push_back(c.at_least(high, low, factor, factor == 1));
+    return Hypothesis::all_of(std::move(parts));
+  }
+
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    if (interval == "ratio") return {.low = keys.factor};
+    return interval == "worst_step" ? Limits{.high = 1 + keys.tolerance} : Limits{};
+  }
+
+  std::string measure(const Case& c, Verdict& verdict) const override {
+    const auto& points = c.curve.points;
+    const auto against = [&](size_t i) {
+      const auto [high, low] = ordered(c, points[i - 1], points[i]);
+      return c.value(low) / c.value(high);
+    };
+    size_t worst = 1;
+    for (size_t i = 2; i < points.size(); ++i)
+      if (against(i) > against(worst)) worst = i;
+    const Point &first = points.front(), &last = points.back();
+    const auto [high, low] = ordered(c, first, last);
+    const auto [step_high, step_low] = ordered(c, points[worst - 1], points[worst]);
+    const ConfidenceInterval total = c.ratio("ratio", high, low);
+    const ConfidenceInterval step = c.ratio("worst_step", step_low, step_high, points.size() - 1);
+    verdict.measured = c.value(high) / c.value(low);
+    verdict.numbers = {{"first", c.value(first)},
+                       {"last", c.value(last)},
+                       {"ratio", verdict.measured},
+                       {"worst_x", points[worst].x},
+                       {"worst_step", against(worst)}};
+    verdict.intervals = {total, step};
+    verdict.summary = fmt::format("{} → {}, {}, step {}", rounded(c.value(first)), rounded(c.value(last)),
+                                  in_brackets(total), in_brackets(step));
+    verdict.found = fmt::format(
+        "from {} to {} the {} goes from {} to {}, by {} in the direction claimed; its worst step, from {} to {}, is {} "
+        "against that direction",
+        c.at(first), exact(last.x), c.curve.metric, rounded(c.value(first)), rounded(c.value(last)), in_brackets(total),
+        exact(points[worst - 1].x), exact(points[worst].x), in_brackets(step));
+    const double factor = c.claim.keys.factor;
+    verdict.claimed = fmt::format("{} in all, and at most {}× against it in any step",
+                                  factor > 1 ? fmt::format("at least {}×", exact(factor)) : "any change",
+                                  exact(1 + c.claim.keys.tolerance));
+    verdict.brief = {fmt::format("{} {}", c.label(first), rounded(c.value(first))),
+                     fmt::format("{} {}", c.label(last), rounded(c.value(last))), in_brackets(total),
+                     fmt::format("worst step, to {}, {}", c.label(points[worst]), in_brackets(step)),
+                     fmt::format("needs {}, steps ≤ {}×", factor > 1 ? fmt::format("≥ {}×", exact(factor)) : "> 1×",
+                                 exact(1 + c.claim.keys.tolerance))};
+    return "";
+  }
+};
+
+}  // namespace headroom::experiments

@@ -1,0 +1,35 @@
+#include "experiments/studies/analysis/text_floor.h"
+
+#include <nlohmann/json.hpp>
+
+namespace headroom::experiments {
+namespace {
+
+struct Floor {
+  const char *kind, *source, *tokenizer, *loss;  ///< loss: of instructions
+  double nats;
+};
+
+/// Counted once from the data, so that pages need none; text_floor_test counts again where the data are there.
+constexpr Floor floors[] = {
+    {"next-token", "tinyshakespeare", "char", "", 2.5},
+    {"masked", "tinyshakespeare", "char", "", 3.12},
+    {"next-token", "wikitext-2", "byte", "", 2.34},
+    {"instructions", "code-and-math", "byte", "all", 2.63},
+    {"instructions", "code-and-math", "byte", "response", 2.71},
+};
+
+}  // namespace
+
+std::optional<double> text_floor(const std::string& config) {
+  const nlohmann::json parsed = nlohmann::json::parse(config, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("task")) return std::nullopt;
+  const nlohmann::json& task = parsed["task"];
+  for (const Floor& floor : floors)
+    if (task.value("kind", "") == floor.kind && task.value("source", "") == floor.source &&
+        task.value("tokenizer", "") == floor.tokenizer && task.value("loss", "") == floor.loss)
+      return floor.nats;
+  return std::nullopt;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,226 @@
+#include "experiments/studies/pages/verdict_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "experiments/output/number.h"
+#include "experiments/studies/analysis/curve.h"
+#include "models/files/regular_file.h"
+#include "models/files/visible_folders.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The fields that decide the verdict, without those that are not set.
+Json claim_json(const ClaimConfig& c) {
+  Json out = {
+      {"name", claim_name(c)}, {"kind", c.kind->name}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
+  if (!c.theorem.empty()) out["theorem"] = c.theorem;
+  const auto add = [&](const char* key, const std::optional<double>& value) {
+    if (value) out[key] = *value;
+  };
+  if (!c.sentence.empty()) out["sentence"] = c.sentence;
+  if (!c.metric.empty()) out["metric"] = c.metric;
+  if (!c.because.empty()) out["because"] = c.because;
+  if (!c.single_rate.empty()) out["single_rate"] = c.single_rate;
+  if (!c.worded_after.empty()) out["worded_after"] = c.worded_after;
+  if (!c.reference.empty()) out["reference"] = c.reference;
+  if (!c.keys.among.empty()) out["among"] = c.keys.among;
+  add("at", c.keys.at);
+  add("from", c.from);
+  add("to", c.to);
+  add("learned_at", c.learned_at);
+  add("low", c.keys.limits.low);
+  add("high", c.keys.limits.high);
+  add("value", c.keys.value);
+  out.update({{"factor", c.keys.factor}, {"significance", c.significance}, {"log_error", c.log_error}});
+  if (c.deterministic) out["deterministic"] = true;
+  if (!c.id.empty()) out["id"] = c.id;
+  if (!c.excludes.empty()) out["excludes"] = c.excludes;
+  return out;
+}
+
+double number(const Json& node, const char* key) {
+  return node.contains(key) && node[key].is_number() ? node[key].get<double>() : Verdict::none;
+}
+
+StoredVerdict read_verdict(const Json& node) {
+  StoredVerdict v;
+  const Json& claim = node.at("claim");
+  v.claim = claim.at("name").get<std::string>();
+  v.paper_says = claim.value("paper", "");
+  v.ours_says = claim.value("ours", "");
+  v.theorem_says = claim.value("theorem", "");
+  v.tests = claim.value("sentence", "");
+  v.status = node.at("status").get<std::string>();
+  v.measured = number(node, "measured");
+  v.p = number(node, "p");
+  v.p_against = number(node, "p_against");
+  if (const double seeds = number(node, "seeds_needed"); !std::isnan(seeds)) v.seeds_needed = static_cast<int>(seeds);
+  for (const Json& i : node.value("intervals", Json::array()))
+    v.intervals.push_back({i.at("name").get<std::string>(), number(i, "value"), number(i, "low"), number(i, "high"),
+                           number(i, "level"), i.at("method").get<std::string>()});
+  if (const double paper = number(node, "paper"); !std::isnan(paper)) v.paper = paper;
+  v.summary = node.value("summary", "");
+  v.sentence = node.value("sentence", "");
+  for (const Json& pair : node.value("beside", Json::array()))
+    v.beside.emplace_back(pair.at("path").get<PaperPath>(), number(pair, "value"));
+  v.model = node.value("model", "");
+  return v;
+}
+
+StoredVerdicts read_stored(const Json& node) {
+  StoredVerdicts study{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
+  for (const Json& verdict : node.at("verdicts")) study.verdicts.push_back(read_verdict(verdict));
+  for (const Json& beside : node.value("beside", Json::array()))
+    study.beside.push_back(
+        {beside.at("path").get<PaperPath>(), number(beside, "value"), beside.at("model").get<std::string>()});
+  return study;
+}
+
+/// The trained model that each series ran on; "" for series that train their own.
+std::map<std::string, std::string> models_of(const StudyResults& results) {
+  std::map<std::string, std::string> models;
+  for (const TrialRecord& trial : results.trials) {
+    if (models.contains(trial.series)) continue;
+    const Json config = Json::parse(trial.config, nullptr, false);
+    if (!config.is_object() || !config.contains("task") || !config["task"].is_object()) continue;
+    std::string& name = models[trial.series];  // also where there is none: a series has one task
+    const auto model = config["task"].find("model");
+    if (model == config["task"].end() || !model->is_string()) continue;
+    const fs::path path(model->get<std::string>());
+    name = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
+  }
+  return models;
+}
+
+/// The numbers of [[report.beside]]: means over the seeds at each x that the paper's column has.
+std::vector<StoredBeside> numbers_beside(const Analysis& results, const std::map<std::string, std::string>& models) {
+  std::vector<StoredBeside> numbers;
+  for (const BesidePaper& b : results.report.beside) {
+    const std::string series = b.series.empty() ? series_names(results).front() : b.series;
+    const auto model = models.find(series);
+    const auto column = paper_points(b.path);
+    for (const Point& point : results.curve(series, b.metric).points) {
+      if (!std::isfinite(point.mean) || (b.at && point.x != *b.at)) continue;
+      PaperPath path = b.path;
+      if (!column.empty()) {
+        if (std::none_of(column.begin(), column.end(), [&](const auto& paper) { return paper.first == point.x; }))
+          continue;
+        path.push_back(exact(point.x));
+      }
+      numbers.push_back({path, point.mean, model == models.end() ? "" : model->second});
+    }
+  }
+  return numbers;
+}
+
+Json study_json(const Analysis& results) {
+  Json list = Json::array(), besides = Json::array();
+  std::map<std::string, std::string> models = models_of(results);
+  for (const StoredBeside& b : numbers_beside(results, models))
+    besides.push_back({{"path", b.path}, {"value", b.value}, {"model", b.model}});
+  for (const Verdict& v : results.verdicts()) {
+    Json numbers = Json::object(), beside = Json::array();
+    for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
+    for (const auto& [path, value] : v.beside) beside.push_back({{"path", path}, {"value", value}});
+    Json entry = {{"claim", claim_json(v.claim)}, {"status", name(v.status)}, {"measured", v.measured}, {"p", v.p}};
+    Json intervals = Json::array();
+    for (const ConfidenceInterval& i : v.intervals)
+      intervals.push_back({{"name", i.name},
+                           {"value", i.value},
+                           {"low", i.low},
+                           {"high", i.high},
+                           {"level", i.level},
+                           {"method", i.method}});
+    entry["p_against"] = v.p_against;
+    if (v.seeds_needed) entry["seeds_needed"] = *v.seeds_needed;
+    entry["intervals"] = intervals;
+    if (!v.why.empty()) entry["why"] = v.why;
+    entry["paper"] = v.paper ? Json(*v.paper) : Json();
+    entry.update({{"numbers", numbers},
+                  {"beside", beside},
+                  {"summary", v.summary},
+                  {"sentence", v.sentence},
+                  {"notes", v.notes}});
+    if (const std::string model = models[series_of(results, v.claim).front()]; !model.empty()) entry["model"] = model;
+    list.push_back(entry);
+  }
+  Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
+  if (!besides.empty()) all["beside"] = besides;
+  return all;
+}
+
+}  // namespace
+
+ClaimSource StoredVerdict::source() const {
+  if (!paper_says.empty()) return ClaimSource::paper;
+  return theorem_says.empty() ? ClaimSource::ours : ClaimSource::theorem;
+}
+
+StoredVerdicts stored(const Analysis& results) { return read_stored(study_json(results)); }
+
+std::string verdicts_json(const Analysis& results) {
+  return study_json(results).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
+  std::vector<StoredVerdicts> all;
+  for (const fs::path& study : models::visible_folders(out)) {
+    for (const fs::path& profile : models::visible_folders(study)) {
+      const fs::path path = profile / "verdicts.json";
+      if (!fs::exists(path)) continue;
+      const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26, false});
+      try {
+        all.push_back(read_stored(Json::parse(text)));
+      } catch (const nlohmann::json::exception&) {
+        fail("{}: not a file of verdicts as this version writes them; headroom report STUDY writes it again",
+             path.string());
+      }
+    }
+  }
+  return all;
+}
+
+std::string verdict_table(const std::vector<StoredVerdicts>& all, size_t columns) {
+  std::vector<std::vector<std::string>> rows;
+  for (const StoredVerdicts& one : all) {
+    for (const StoredVerdict& v : one.verdicts) {
+      const bool judged = v.status != "not run";
+      rows.push_back({fmt::format("{} · {}", one.study, one.profile), v.claim, v.status,
+                      !judged             ? v.sentence
+                      : v.summary.empty() ? rounded(v.measured)
+                                          : v.summary,
+                      v.paper ? "paper " + exact(*v.paper) : std::string()});
+    }
+  }
+  return aligned(rows, columns);
+}
+
+std::string verdict_list_json(const std::vector<StoredVerdicts>& all) {
+  Json list = Json::array();
+  for (const StoredVerdicts& one : all) {
+    for (const StoredVerdict& v : one.verdicts) {
+      Json paper;
+      if (v.paper) paper = *v.paper;
+      else if (!v.paper_says.empty()) paper = v.paper_says;
+      list.push_back({{"study", one.study},
+                      {"claim", v.claim},
+                      {"source", name(v.source())},
+                      {"verdict", v.status},
+                      {"measured", v.measured},
+                      {"paper", paper}});
+      if (!v.tests.empty()) list.back()["sentence"] = v.tests;
+    }
+  }
+  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace headroom::experiments
