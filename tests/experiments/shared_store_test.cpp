@@ -49,8 +49,9 @@ TEST_CASE("a shared folder gives back to the bit what several put, as one store 
     second.put(failed("b", "failed at step 3: loss is not finite"));
     CHECK(first.known().at(id("b")).attempts == 1);
     second.put(ended("c", 1.0 / 3));
-    for (const TrialRecord& trial :
-         {ended("a", 0.1 + 0.2), failed("b", "failed at step 3: loss is not finite"), ended("c", 1.0 / 3)})
+    second.put(ended("d", -0.0));
+    for (const TrialRecord& trial : {ended("a", 0.1 + 0.2), failed("b", "failed at step 3: loss is not finite"),
+                                     ended("c", 1.0 / 3), ended("d", -0.0)})
       one.put(trial);
     CHECK(first.find(id("a"))->is_checked);
   }

@@ -107,20 +107,36 @@ auto RunStore::at_one_moment(const F& f, const Values&... values) const {
 }
 
 std::optional<TrialRecord> RunStore::find(const std::string& id) const {
+  if (shared_) {
+    const std::lock_guard lock(mutex_);
+    const auto found = folded_.find(id);
+    return found == folded_.end() ? std::nullopt : std::optional(found->second.trial);
+  }
   return at_one_moment(read_trial, id, Depth::whole, DamageHook());
 }
 
 void RunStore::each(const std::function<void(TrialRecord&&)>& f) const {
+  if (!shared_) return at_one_moment(for_each_trial, Depth::whole, f, DamageHook());
   fold();
-  at_one_moment(for_each_trial, Depth::whole, f, DamageHook());
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, folded] : folded_) f(TrialRecord(folded.trial));
 }
 
 void RunStore::each_outcome(const std::function<void(TrialRecord&&)>& f) const {
-  fold();
-  at_one_moment(for_each_trial, Depth::row, f, DamageHook());
+  shared_ ? each(f) : at_one_moment(for_each_trial, Depth::row, f, DamageHook());
 }
 
-RunStore::Known RunStore::known(const std::string& id) const { return locked(read_known, id); }
+RunStore::Known RunStore::known(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return known_here(id);
+}
+
+/// known() of who holds the mutex.
+RunStore::Known RunStore::known_here(const std::string& id) const {
+  if (!shared_) return read_known(database_, id);
+  const auto found = folded_.find(id);
+  return found == folded_.end() ? Known{} : known_of(found->second.trial);
+}
 
 std::unordered_map<std::string, RunStore::Known> RunStore::known() const {
   std::unordered_map<std::string, Known> all;
@@ -128,7 +144,7 @@ std::unordered_map<std::string, RunStore::Known> RunStore::known() const {
   return all;
 }
 
-int64_t RunStore::unchecked() const { return locked(count_unchecked); }
+int64_t RunStore::unchecked() const { return shared_ ? 0 : locked(count_unchecked); }
 
 bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::function<void()>& publish) {
   if (shared_) {
@@ -167,7 +183,7 @@ std::pair<int64_t, int64_t> RunStore::take_over(const RunFacts& others,
   int64_t added = 0, there = 0;
   std::vector<TrialRecord> taken;  // for a shard
   each_trial([&](const TrialRecord& trial) {
-    const Known here = read_known(database_, trial.id);
+    const Known here = known_here(trial.id);
     const bool is_better = trial.status == TrialStatus::finished && !here.is_finished;
     if (here.attempts > 0 && !is_better) {
       ++there;

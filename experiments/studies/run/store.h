@@ -62,8 +62,8 @@ struct ShardLine;
 /// The trials of one study under one profile, in SQLite with a write-ahead log: what put() has returned from survives a
 /// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Several processes
 /// share the work by leases. In a shared folder (store/shared_folder.h) trials are in shards and leases are files; what
-/// is read is a database of this object's own, into which each pass over all trials, and each acquire(), first folds
-/// what has been added to the shards. Safe to call from several threads.
+/// is read is in this object's memory (some KB a trial), where each pass over all trials, and each acquire(), first
+/// folds what has been added to the shards. Safe to call from several threads.
 class RunStore {
  public:
   enum class Access { write, read, read_file };
@@ -163,6 +163,7 @@ class RunStore {
   auto locked(const F& f, const Values&... values) const;
   template <class F, class... Values>
   auto at_one_moment(const F& f, const Values&... values) const;
+  Known known_here(const std::string& id) const;
   void fold() const;
   void start_over() const;
   void check_is_alone() const;
@@ -186,6 +187,11 @@ class RunStore {
     double weights_at = 0;  ///< when the trial ended whose weights are there
     auto place() const { return std::tie(shard, number); }
   };
+  /// A trial, and the line that counts.
+  struct Folded {
+    Origin origin;
+    TrialRecord trial;
+  };
   /// One of several results that a trial has.
   struct Result {
     Origin origin;
@@ -196,12 +202,12 @@ class RunStore {
 
   mutable std::mutex mutex_;
   const std::unique_ptr<SharedFolder> shared_;                   ///< null: the store is the database
-  mutable std::map<std::string, Origin> origins_;                ///< of the lines that count, by trial
+  mutable std::map<std::string, Folded> folded_;                 ///< of a shared folder, by id
   mutable std::map<std::string, std::vector<Result>> results_;   ///< of trials that finished more than once
   mutable std::map<std::string, std::vector<Fault>> differing_;  ///< lines of those whose results differ
   mutable bool is_behind_ = false;                               ///< a fold ended with an error
   mutable std::atomic<double> folded_at_ = 0;                    ///< by steady_clock()
-  mutable Database database_;
+  mutable Database database_;            ///< of a shared folder: plan, notes and tags alone, in memory
   std::map<std::string, Sight> sights_;  ///< of heartbeats from the future, by trial
 };
 

@@ -28,7 +28,7 @@ class Database {
   /// Opens the file, or makes it and its folder. With `is_read_only` the file must exist, and nothing is written beside
   /// it that a folder without write permission would refuse.
   Database(std::filesystem::path path, bool is_read_only);
-  /// An empty database of this object's own, in memory (2 to 3 KB a trial); errors give it the name of `path`.
+  /// An empty database of this object's own, in memory; errors give it the name of `path`.
   static Database in_memory(std::filesystem::path path);
   ~Database();
   Database(const Database&) = delete;

@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/digest.h"
+#include "experiments/studies/run/store/reading_line.h"
 #include "experiments/studies/run/store/rows.h"
 #include "experiments/studies/run/store/schema.h"
 #include "experiments/studies/run/store/shared_folder.h"
@@ -33,11 +34,7 @@ std::string digest_of_results(const TrialRecord& trial) {
     digest.add(metric);
     for (const double value : values) digest.add(value);
   }
-  std::vector<HistoryPoint> curve = trial.history;  // a database has its own order
-  std::sort(curve.begin(), curve.end(), [](const HistoryPoint& a, const HistoryPoint& b) {
-    return std::tie(a.step, a.split, a.metric) < std::tie(b.step, b.split, b.metric);
-  });
-  for (const HistoryPoint& point : curve) digest.add(point.step, point.split, point.metric, point.value);
+  for (const HistoryPoint& point : trial.history) digest.add(point.step, point.split, point.metric, point.value);
   for (const auto& [target, output] : trial.predictions) digest.add(target, output);
   for (const auto& [file, hash] : trial.data) digest.add(file, hash);
   return digest.hex();
@@ -83,14 +80,18 @@ void say_faults(const RunStore& store) {
                store.folder().string());
 }
 
-/// Brings the database to what the shared folder holds; nothing to do elsewhere.
+/// Brings trials and database to what the shared folder holds; nothing to do elsewhere.
 void RunStore::fold() const {
   if (!shared_) return;
   const std::lock_guard lock(mutex_);
   if (is_behind_) start_over();
   is_behind_ = true;
   Transaction transaction(database_);
-  shared_->shards.each_new([this](ShardLine&& line) { take_line(std::move(line)); });
+  ReadingLine reading(database_.path().string(), 0, isatty(STDERR_FILENO) != 0 ? stderr : nullptr);
+  shared_->shards.each_new([&](ShardLine&& line) {
+    reading.step();
+    take_line(std::move(line));
+  });
   if (const std::optional<RunFacts> facts = shared_->shards.new_facts()) {
     write_plan(database_, facts->facts, facts->plan);
     database_.run("DELETE FROM notes; DELETE FROM tags");
@@ -105,7 +106,7 @@ void RunStore::fold() const {
 /// Forgets what was folded: the shards are read from their first lines.
 void RunStore::start_over() const {
   shared_->shards.forget();
-  origins_.clear();
+  folded_.clear();
   results_.clear();
   differing_.clear();
   database_.stand_in_memory();
@@ -113,16 +114,19 @@ void RunStore::start_over() const {
   add_annotation_tables(database_);
 }
 
-/// In a transaction of fold()'s. What the database comes to does not depend on the order of the lines: of two results
-/// the one that finished stays, of several that finished the one that settle() finds, of two that failed the last; the
-/// latest weights.
+/// What the trials come to does not depend on the order of the lines: of two results the one that finished stays, of
+/// several that finished the one that settle() finds, of two that failed the last; the latest weights.
 void RunStore::take_line(ShardLine&& line) const {
   TrialRecord& trial = line.trial;
+  trial.is_checked = true;
   Origin origin{line.shard, line.level, line.number, trial.ended};
-  const auto [at, is_new] = origins_.try_emplace(trial.id, origin);
-  if (is_new) return write_trial(database_, trial, trial.attempts, trial.ended);
-  Origin& there = at->second;
-  TrialRecord here = *read_trial(database_, trial.id, Depth::whole);
+  const auto at = folded_.find(trial.id);
+  if (at == folded_.end()) {
+    std::string id = trial.id;
+    folded_.emplace(std::move(id), Folded{std::move(origin), std::move(trial)});
+    return;
+  }
+  auto& [there, here] = at->second;
   const int64_t attempts = here.attempts + trial.attempts;
   const bool has_results = results_.contains(trial.id);
   const bool is_finished = trial.status == TrialStatus::finished,
@@ -143,9 +147,9 @@ void RunStore::take_line(ShardLine&& line) const {
   const double weights_at = keeps_weights ? there.weights_at : trial.ended;
   if (is_taken) there = origin;
   there.weights_at = weights_at;
-  TrialRecord& kept = is_taken ? trial : here;
-  kept.weights = weights;
-  write_trial(database_, kept, attempts, kept.ended);
+  if (is_taken) here = std::move(trial);
+  here.weights = weights;
+  here.attempts = attempts;
 }
 
 /// Which of a trial's results counts: the first of those on which most lines agree. Where as many agree on another one,
@@ -189,8 +193,8 @@ void RunStore::settle(const std::string& id, int64_t attempts) const {
     kept.history.clear();
     kept.predictions.clear();
   }
-  origins_[id] = best->origin;
-  write_trial(database_, kept, attempts, kept.ended);
+  kept.attempts = attempts;
+  folded_[id] = {best->origin, std::move(kept)};
 }
 
 std::string RunStore::text_of(const Origin& origin) const {

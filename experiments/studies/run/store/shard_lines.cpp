@@ -58,8 +58,8 @@ ShardLine parse_shard_line(std::string_view line, std::string_view seal) {
   check_seal(seal);
   ShardLine out;
   out.trial = shard_trial_from_line(std::string(line), out.level);
-  require(is_id_of_config(out.trial.id, out.trial.config), "trial '{}' is not that of its config, whose id is {}",
-          excerpt(out.trial.id), trial_id_of(out.trial.config));
+  if (!is_id_of_config(out.trial.id, out.trial.config))
+    fail("trial '{}' is not that of its config, whose id is {}", excerpt(out.trial.id), trial_id_of(out.trial.config));
   return out;
 }
 

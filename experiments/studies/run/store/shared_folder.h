@@ -7,7 +7,7 @@
 namespace headroom::experiments {
 
 /// Where a run keeps its trials when its folder is shared over a network: there SQLite may be damaged. It has shards
-/// and leases; a RunStore folds the shards into a database of its own.
+/// and leases; a RunStore folds the shards into its memory.
 struct SharedFolder {
   explicit SharedFolder(const std::filesystem::path& run) : shards(run / "shards"), leases(run / "claims") {}
   Shards shards;

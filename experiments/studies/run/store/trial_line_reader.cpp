@@ -22,6 +22,8 @@ constexpr int64_t most_number = int64_t{1} << 53;  ///< that a double counts to
 constexpr int64_t most_published = 10'000'000;
 constexpr size_t longest_plain_name = 1000;
 
+// `if (…) fail(…)`, not require(): what a value looks like is worked out for an error alone.
+
 /// One JSON object of a file, whose keys are asked for by name and kind. Errors have no file: the reader adds it.
 class LineTable {
  public:
@@ -39,7 +41,7 @@ class LineTable {
   int64_t count(const char* key, int64_t most = most_number) const {
     const json& value = at(key);
     const bool fits = value.is_number_integer() && value >= 0 && value <= most;
-    require(fits, "'{}' is {}: expected a whole number from 0 to {}", key, models::shown(value), most);
+    if (!fits) fail("'{}' is {}: expected a whole number from 0 to {}", key, models::shown(value), most);
     return value.get<int64_t>();
   }
   /// Seconds since 1970 in the years 1 to 9999: a machine's clock may stand before 1970.
@@ -47,20 +49,20 @@ class LineTable {
     constexpr double year_1 = -62'135'596'800, year_9999 = 253'402'300'799;
     const json& value = at(key);
     const double seconds = value.is_number_integer() ? value.get<double>() : NAN;
-    require(seconds >= year_1 && seconds <= year_9999,
-            "'{}' is {}: expected whole seconds since 1970, within the years 1 to 9999", key, models::shown(value));
+    if (!(seconds >= year_1 && seconds <= year_9999))
+      fail("'{}' is {}: expected whole seconds since 1970, within the years 1 to 9999", key, models::shown(value));
     return seconds;
   }
   double amount(const char* key) const {
     const json& value = at(key);
     const double x = value.is_number() ? value.get<double>() : -1;
-    require(std::isfinite(x) && x >= 0, "'{}' is {}: expected a number from 0", key, models::shown(value));
+    if (!(std::isfinite(x) && x >= 0)) fail("'{}' is {}: expected a number from 0", key, models::shown(value));
     return x;
   }
   std::map<std::string, std::string> texts(const char* key) const {
     std::map<std::string, std::string> out;
     for (const auto& [name, value] : table(key).items()) {
-      require(value.is_string(), "'{}.{}' is {}: expected a string", key, excerpt(name), models::shown(value));
+      if (!value.is_string()) fail("'{}.{}' is {}: expected a string", key, excerpt(name), models::shown(value));
       out[name] = value.get<std::string>();
     }
     return out;
@@ -69,7 +71,7 @@ class LineTable {
  private:
   const json& at(const char* key, bool (json::*is_kind)() const noexcept, const char* kind) const {
     const json& value = at(key);
-    require((value.*is_kind)(), "'{}' is {}: expected {}", key, models::shown(value), kind);
+    if (!(value.*is_kind)()) fail("'{}' is {}: expected {}", key, models::shown(value), kind);
     return value;
   }
 
@@ -81,12 +83,12 @@ double read_real(const json& value, const char* what) {
   if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  require(value.is_number(), "{} has {}: expected a number, null, \"inf\" or \"-inf\"", what, models::shown(value));
-  return value.get<double>();
+  if (!value.is_number()) fail("{} has {}: expected a number, null, \"inf\" or \"-inf\"", what, models::shown(value));
+  return value.get<double>() + 0.0;  // 0 and −0 are one, as SQLite has it
 }
 
 std::string plain_name(const json& value, const char* what) {
-  require(value.is_string(), "{} has {}: expected a name", what, models::shown(value));
+  if (!value.is_string()) fail("{} has {}: expected a name", what, models::shown(value));
   const auto& name = value.get_ref<const std::string&>();
   require(!name.empty() && name.size() <= longest_plain_name && name.find('\0') == std::string::npos,
           "{} has a name of {} bytes: expected 1 to {}, none of them 0", what, name.size(), longest_plain_name);
@@ -95,12 +97,12 @@ std::string plain_name(const json& value, const char* what) {
 
 std::vector<double> read_reals(const json& value, const char* what) {
   const bool is_narrow = value.is_object() && value.size() == 1 && value.contains("f32") && value["f32"].is_array();
-  require(value.is_array() || is_narrow, "{} has {}: expected a list of numbers", what, models::shown(value));
+  if (!value.is_array() && !is_narrow) fail("{} has {}: expected a list of numbers", what, models::shown(value));
   std::vector<double> out;
   for (const json& one : is_narrow ? value["f32"] : value) {
     const double x = read_real(one, what);
     out.push_back(is_narrow ? static_cast<double>(static_cast<float>(x)) : x);
-    require(!std::isinf(out.back()) || std::isinf(x), "{} has {}: no number of f32", what, models::shown(one));
+    if (std::isinf(out.back()) && !std::isinf(x)) fail("{} has {}: no number of f32", what, models::shown(one));
   }
   return out;
 }
@@ -114,18 +116,20 @@ std::map<std::string, double> read_scores(const json& table, const char* what) {
 std::vector<HistoryPoint> read_history(const json& curves) {
   std::vector<HistoryPoint> out;
   for (const json& curve : curves) {
-    require(curve.is_array() && curve.size() == 4 && curve[2].is_array(),
-            "'history' has {}: expected lists of split, metric, steps and values", models::shown(curve));
+    if (!curve.is_array() || curve.size() != 4 || !curve[2].is_array())
+      fail("'history' has {}: expected lists of split, metric, steps and values", models::shown(curve));
     const std::string split = plain_name(curve[0], "'history'"), metric = plain_name(curve[1], "'history'");
     const std::vector<double> values = read_reals(curve[3], "'history'");
-    require(values.size() == curve[2].size(), "'history': {}/{} has {} steps and {} values", excerpt(split),
-            excerpt(metric), curve[2].size(), values.size());
+    if (values.size() != curve[2].size())
+      fail("'history': {}/{} has {} steps and {} values", excerpt(split), excerpt(metric), curve[2].size(),
+           values.size());
     int64_t last = -1;
     for (size_t i = 0; i < values.size(); ++i) {
       const json& step = curve[2][i];
       const bool fits = step.is_number_integer() && step > last && step <= most_number;
-      require(fits, "'history': step {} of {}/{} after {}: expected whole numbers that rise", models::shown(step),
-              excerpt(split), excerpt(metric), last);
+      if (!fits)
+        fail("'history': step {} of {}/{} after {}: expected whole numbers that rise", models::shown(step),
+             excerpt(split), excerpt(metric), last);
       last = step.get<int64_t>();
       out.push_back({last, split, metric, values[i]});
     }
@@ -154,8 +158,9 @@ void add_place(const json& place, const std::string& trial, std::map<int64_t, Pl
   const bool is_whole = place.is_array() && place.size() == 6 && place[0].is_number_integer() && place[0] >= 0 &&
                         place[0] < most_published && place[1].is_string() && place[2].is_string() &&
                         place[4].is_object() && place[5].is_number_integer();
-  require(is_whole, "a place in the plan is {}: expected position, series, label, x, choice and seed",
-          excerpt(place.dump(-1, ' ', false, json::error_handler_t::replace)));
+  if (!is_whole)
+    fail("a place in the plan is {}: expected position, series, label, x, choice and seed",
+         excerpt(place.dump(-1, ' ', false, json::error_handler_t::replace)));
   PlanEntry entry;
   entry.id = trial;
   entry.series = place[1].get<std::string>();
@@ -169,7 +174,7 @@ void add_place(const json& place, const std::string& trial, std::map<int64_t, Pl
 
 json line_object(const std::string& line) {
   json object = models::parse_json(line);
-  require(object.is_object(), "is {}: expected a JSON object", models::shown(object));
+  if (!object.is_object()) fail("is {}: expected a JSON object", models::shown(object));
   return object;
 }
 
@@ -200,7 +205,7 @@ TrialRecord read_trial_line(const LineTable& in, bool is_whole, std::map<int64_t
   for (const auto& [metric, values] : in.table("test_parts").items()) {
     r.test_parts[plain_name(metric, "'test_parts'")] = read_reals(values, "'test_parts'");
     for (const double x : r.test_parts[metric])
-      require(!std::isnan(x), "'test_parts' of {} has null: expected numbers", excerpt(metric));
+      if (std::isnan(x)) fail("'test_parts' of {} has null: expected numbers", excerpt(metric));
   }
   if (!is_whole) return r;
   r.history = read_history(in.list("history"));
