@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "tasks/classification.h"
-#include "tasks/compression/lowrank_study.h"
+#include "tasks/compression/lowrank_measurement.h"
 #include "tasks/data/roots.h"
 #include "tasks/distillation/head_distillation.h"
 #include "tasks/distillation/two_stage.h"
@@ -16,13 +16,13 @@
 #include "tasks/language/next_token.h"
 #include "tasks/linear_functional.h"
 #include "tasks/measure/attention_heads.h"
-#include "tasks/measure/head_studies.h"
-#include "tasks/measure/spectra_study.h"
+#include "tasks/measure/head_measurements.h"
+#include "tasks/measure/spectra_measurement.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
-#include "tasks/theory/exponential_sum_study.h"
-#include "tasks/theory/random_projection_study.h"
+#include "tasks/theory/exponential_sum_measurement.h"
+#include "tasks/theory/random_projection_measurement.h"
 #include "tasks/theory/representability.h"
 #include "tasks/volterra.h"
 
@@ -33,8 +33,8 @@ namespace headroom::tasks {
 using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                                 AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
                                 RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig,
-                                NextTokenConfig, MaskedConfig, InstructionsConfig, AttentionHeadsConfig,
-                                SpectraStudyConfig, HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
+                                NextTokenConfig, MaskedConfig, InstructionsConfig, AttentionHeadsConfig, SpectraConfig,
+                                HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

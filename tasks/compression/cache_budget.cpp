@@ -88,13 +88,15 @@ void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, Q
           bytes, least, static_cast<double>(least) / static_cast<double>(full));
 }
 
-CacheBudget::CacheBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+CacheBudget::CacheBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
                          const std::function<void(int64_t, int64_t)>& progress)
-    : heads_(heads), probe_(probe), nothing_(empty_plan(heads.base(), qk, vo)) {
-  require_narrower_keys(qk);
-  const bool joins = can_join(qk, vo, heads.base());
-  require(heads.can_join() == joins, "cache budget: the calibration did not look at neighbouring heads together");
-  const std::vector<models::LayerConfig> layers = models::layers_of(heads.base());
+    : heads_(std::move(heads)),
+      probe_(std::move(probe)),
+      nothing_(empty_plan(heads_->base(), heads_->qk(), heads_->vo())) {
+  require_narrower_keys(nothing_.qk);
+  const bool joins = tasks::can_join(nothing_.qk, nothing_.vo, heads_->base());
+  require(heads_->can_join() == joins, "cache budget: the calibration did not look at neighbouring heads together");
+  const std::vector<models::LayerConfig> layers = models::layers_of(heads_->base());
   for (const models::LayerConfig& layer : layers) {
     const auto kv_heads = static_cast<size_t>(layer.groups.at(0).key_value_heads());
     nothing_.cache.emplace_back(kv_heads);
@@ -136,7 +138,7 @@ std::optional<CacheChoice> CacheBudget::measured_choice(const Place& place, size
 
 void CacheBudget::put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const {
   if (place.at.is_joined && !place.at.of(plan.joined)) {  // the other part: all directions in f16
-    const models::HeadGroup group = models::layers_of(heads_.base())[static_cast<size_t>(place.at.layer)].groups[0];
+    const models::HeadGroup group = models::layers_of(heads_->base())[static_cast<size_t>(place.at.layer)].groups[0];
     place.at.of(plan.joined) = true;
     place.at.of(plan.qk_ranks) = 2 * group.qk_dim, place.at.of(plan.vo_ranks) = 2 * group.v_dim;
   }
@@ -160,7 +162,7 @@ void CacheBudget::measure(const std::function<void(int64_t, int64_t)>& progress)
       if (!choice) continue;
       CompressionPlan plan = nothing_;
       put(plan, place, *choice);
-      place.loss[kind] = std::max(0.0, probe_.kl(heads_.edit(plan), place.at.layer));
+      place.loss[kind] = std::max(0.0, probe_->kl(heads_->edit(plan), place.at.layer));
     }
   for (const bool is_joined : {false, true})
     for (const bool is_vo : {false, true})
@@ -184,7 +186,7 @@ void CacheBudget::scale(bool is_vo, bool is_joined, size_t kind) {
 
 double CacheBudget::loss_of(const Place& place, const CacheChoice& choice) const {
   if (choice.rank == 0) return place.loss[rows_rounded] * rounding_of(choice.format);
-  const double middle = heads_.tail(place.at, middle_rank(place)), tail = heads_.tail(place.at, choice.rank);
+  const double middle = heads_->tail(place.at, middle_rank(place)), tail = heads_->tail(place.at, choice.rank);
   const double dropped = middle > 0 ? place.loss[directions_dropped] * std::max(0.0, tail) / middle : 0;
   return dropped + place.loss[directions_rounded] * rounding_of(choice.format);
 }
@@ -217,7 +219,7 @@ double CacheBudget::expected_kl(const CompressionPlan& plan) const {
 }
 
 MeasuredPlan CacheBudget::measured(CompressionPlan plan) const {
-  const double kl = probe_.kl(heads_.edit(plan), 0);
+  const double kl = probe_->kl(heads_->edit(plan), 0);
   return {std::move(plan), kl};
 }
 
@@ -239,7 +241,7 @@ std::pair<CacheBudget::Joined, int64_t> CacheBudget::joined_at(double price) con
   };
   std::vector<Costs> layers;
   for (const std::vector<bool>& heads : nothing_.joined) {
-    const size_t pairs = heads_.can_join() ? heads.size() - 1 : 0;
+    const size_t pairs = heads_->can_join() ? heads.size() - 1 : 0;
     layers.push_back({std::vector<double>(heads.size(), 0.0), std::vector<double>(pairs, 0.0),
                       std::vector<int64_t>(heads.size(), 0), std::vector<int64_t>(pairs, 0)});
   }
@@ -273,7 +275,7 @@ CacheBudget::Joined CacheBudget::joined_within(int64_t bytes) const {
 }
 
 CompressionPlan CacheBudget::mixed(int64_t bytes, bool joins) const {
-  require_cache_bytes(bytes, heads_.base(), nothing_.qk, nothing_.vo);
+  require_cache_bytes(bytes, heads_->base(), nothing_.qk, nothing_.vo);
   const Joined joined = joins ? joined_within(bytes) : nothing_.joined;
   std::vector<BudgetItem> items;
   std::vector<const Place*> places;
@@ -296,7 +298,7 @@ CompressionPlan CacheBudget::mixed(int64_t bytes, bool joins) const {
 
 MeasuredPlan CacheBudget::spend(int64_t allowed) const {
   MeasuredPlan mix = measured(mixed(allowed));
-  if (mix.plan.joined != nothing_.joined && allowed >= least_of(heads_.base(), nothing_.qk, nothing_.vo, false))
+  if (mix.plan.joined != nothing_.joined && allowed >= least_of(heads_->base(), nothing_.qk, nothing_.vo, false))
     if (MeasuredPlan alone = measured(mixed(allowed, false)); alone.kl < mix.kl) mix = std::move(alone);
   for (const BlockFormat format : cache_formats) {  // the finest that fits
     std::optional<CompressionPlan> plan = plain(format);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,15 +51,17 @@ void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, Q
 class CacheBudget {
  public:
   /// Measures all heads: three runs of the model's later part for each, and one whole run for each kind. `progress`
-  /// gets the runs done, of how many. All references must outlive it. A method may be none: rows then stay as they are.
+  /// gets the runs done, of how many. A method may be none: rows then stay as they are.
   /// Throws Error as least_cache_bytes() and as the decompositions do, and where these were made without
   /// cache_budget_needs().
-  CacheBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+  CacheBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
               const std::function<void(int64_t, int64_t)>& progress = {});
+
+  const HeadDecompositions& heads() const { return *heads_; }
 
   /// Bytes of a token: the original's in f16, the least that a plan takes, and a plan's.
   int64_t full() const { return bytes(nothing_); }
-  int64_t least() const { return least_cache_bytes(heads_.base(), nothing_.qk, nothing_.vo); }
+  int64_t least() const { return least_cache_bytes(heads_->base(), nothing_.qk, nothing_.vo); }
   int64_t bytes(const CompressionPlan& plan) const;
 
   /// The plan of at most so many bytes a token whose added losses are least, as spend_budget() finds it among those
@@ -105,8 +108,8 @@ class CacheBudget {
   void scale(bool is_vo, bool is_joined, size_t kind);
   void list_choices(Place& place) const;
 
-  const HeadDecompositions& heads_;
-  const LayerProbe& probe_;
+  std::shared_ptr<const HeadDecompositions> heads_;
+  std::shared_ptr<const LayerProbe> probe_;
   CompressionPlan nothing_;  ///< all in f16
   std::vector<Place> places_;
 };

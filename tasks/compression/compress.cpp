@@ -9,18 +9,10 @@ namespace {
 
 using Of = Allowance::Of;
 
-/// The heads of some layers, taken apart and measured one by one.
-struct MeasuredHeads {
-  std::shared_ptr<const HeadDecompositions> heads;
-  std::shared_ptr<const LayerProbe> probe;
-  std::shared_ptr<const HeadBudget> budget;
-};
-
-/// The pieces of some layers, in the order in which they go.
-struct MeasuredPieces {
+/// The pieces of some layers.
+struct PiecesToGo {
   std::shared_ptr<const HeadRemoval> removal;
-  std::shared_ptr<const LayerProbe> probe;
-  std::shared_ptr<RemovalOrder> order;  ///< none where the seed draws
+  std::shared_ptr<RemovalOrder> order;  ///< in which they go; none where the seed draws
 };
 
 double share_of(int64_t done, int64_t all) { return static_cast<double>(done) / static_cast<double>(all); }
@@ -32,16 +24,13 @@ class Compressor {
              const CompressionProgress& progress)
       : model_(model), request_(request), device_(device), progress_(progress) {}
 
-  std::shared_ptr<const MeasuredCache> cache() const {
+  std::shared_ptr<const CacheBudget> cache() const {
     constexpr double late = 0.25;  // of each text: what the readout costs would otherwise be most of the time
-    return model_.once<MeasuredCache>(key(fmt::format("measured cache on {}", request_.format_tokens)), [&] {
+    return model_.once<CacheBudget>(key(fmt::format("cache measured on {}", request_.format_tokens)), [&] {
       const int64_t length = std::min(request_.context, request_.format_tokens);
-      MeasuredCache out{heads(), probe(length, request_.format_tokens, late), nullptr};
-      const auto measured = [&](int64_t done, int64_t all) {
+      return CacheBudget(heads(), probe(length, request_.format_tokens, late), [&](int64_t done, int64_t all) {
         tell(fmt::format("budget: loss {} of {} measured", done, all), share_of(done, all));
-      };
-      out.budget = std::make_shared<CacheBudget>(*out.heads, *out.probe, plan().qk, plan().vo, measured);
-      return out;
+      });
     });
   }
 
@@ -135,43 +124,36 @@ class Compressor {
     });
   }
 
-  std::shared_ptr<const MeasuredHeads> measured_heads() const {
-    return model_.once<MeasuredHeads>(key("measured heads"), [&] {
-      MeasuredHeads out{heads(), probe(request_.context), nullptr};
-      const auto measured = [&](int64_t done, int64_t all, double share) {
-        tell(fmt::format("budget: head {} of {} measured", done, all), share);
-      };
-      out.budget =
-          std::make_shared<HeadBudget>(*out.heads, *out.probe, plan().qk, plan().vo, request_.layers, measured);
-      return out;
-    });
-  }
   /// The plan that an allowance of ranks alone buys.
   CompressionPlan bought() const {
-    const auto measured = measured_heads();
-    const HeadBudget& budget = *measured->budget;
-    const HeadCosts& costs = budget.costs();
+    const auto budget = model_.once<HeadBudget>(key("measured heads"), [&] {
+      return HeadBudget(heads(), probe(request_.context), request_.layers,
+                        [&](int64_t done, int64_t all, double share) {
+                          tell(fmt::format("budget: head {} of {} measured", done, all), share);
+                        });
+    });
+    const HeadCosts& costs = budget->costs();
     const auto& [of, value] = request_.allowance;
     const BudgetOf saved = of == Of::parameters ? BudgetOf::parameters
                            : of == Of::cache    ? BudgetOf::cache
                                                 : costs.saved();
-    if (of == Of::kl) return budget.within(saved, value);
-    return budget.spend(saved, of == Of::same_cost ? costs.cost(saved, plan()) : value * costs.full(saved));
+    if (of == Of::kl) return budget->within(saved, value);
+    return budget->spend(saved, of == Of::same_cost ? costs.cost(saved, plan()) : value * costs.full(saved));
   }
   void spend_cache(Compressed& out) const {
     const Allowance& allowance = request_.allowance;
     const auto measured = cache();
-    const CacheBudget& budget = *measured->budget;
+    const CacheBudget& budget = *measured;
     MeasuredPlan bought =
         allowance.of == Of::cache_kl ? budget.within(allowance.value) : budget.spend(allowance.bytes(budget.full()));
     out.cache = {budget.bytes(bought.plan), budget.full(), budget.expected_kl(bought.plan), bought.kl};
     out.plan = std::move(bought.plan);
   }
-  std::shared_ptr<const MeasuredPieces> pieces() const {
+  std::shared_ptr<const PiecesToGo> pieces() const {
     const Allowance& allowance = request_.allowance;
     const std::string what = name_of(*request_.removed);
-    return model_.once<MeasuredPieces>(key((allowance.is_measured() ? "measured " : "pieces of ") + what), [&] {
-      MeasuredPieces out;
+    return model_.once<PiecesToGo>(key((allowance.is_measured() ? "measured " : "pieces of ") + what), [&] {
+      PiecesToGo out;
       out.removal = std::make_shared<HeadRemoval>(config(), *model_.weights(), *request_.removed, request_.layers);
       if (!allowance.is_measured()) return out;
       const int64_t all = std::ssize(out.removal->pieces());
@@ -181,8 +163,7 @@ class Compressor {
           progress(fmt::format("removal: {} of {} {} gone, {} measured since", gone, all, what, measured),
                    share_of(gone, std::max<int64_t>(1, going)));
       };
-      out.probe = probe(request_.context, removal_tokens);
-      out.order = std::make_shared<RemovalOrder>(*out.removal, *out.probe, told);
+      out.order = std::make_shared<RemovalOrder>(out.removal, probe(request_.context, removal_tokens), told);
       return out;
     });
   }
@@ -205,8 +186,8 @@ Compressed compress(StudiedModel& model, const CompressionRequest& request, engi
   return out;
 }
 
-std::shared_ptr<const MeasuredCache> measured_cache(StudiedModel& model, const CompressionRequest& request,
-                                                    engine::Device device, const CompressionProgress& progress) {
+std::shared_ptr<const CacheBudget> cache_budget(StudiedModel& model, const CompressionRequest& request,
+                                                engine::Device device, const CompressionProgress& progress) {
   return Compressor(model, request, device, progress).cache();
 }
 

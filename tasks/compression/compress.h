@@ -87,12 +87,7 @@ Compressed compress(StudiedModel& model, const CompressionRequest& request, engi
                     const CompressionProgress& progress = {});
 
 /// What a request that names formats is spent by; the model keeps it.
-struct MeasuredCache {
-  std::shared_ptr<const HeadDecompositions> heads;
-  std::shared_ptr<const LayerProbe> probe;
-  std::shared_ptr<const CacheBudget> budget;
-};
-std::shared_ptr<const MeasuredCache> measured_cache(StudiedModel& model, const CompressionRequest& request,
-                                                    engine::Device device, const CompressionProgress& progress = {});
+std::shared_ptr<const CacheBudget> cache_budget(StudiedModel& model, const CompressionRequest& request,
+                                                engine::Device device, const CompressionProgress& progress = {});
 
 }  // namespace headroom::tasks

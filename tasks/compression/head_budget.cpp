@@ -7,10 +7,10 @@
 #include "engine/error.h"
 
 namespace headroom::tasks {
-HeadBudget::HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+HeadBudget::HeadBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
                        const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress)
-    : heads_(heads), probe_(probe), costs_(heads.base(), qk, vo, layers) {
-  const auto runs = [&](const HeadPlace& place) { return static_cast<double>(heads.base().layers - place.layer); };
+    : heads_(std::move(heads)), probe_(std::move(probe)), costs_(heads_->base(), heads_->qk(), heads_->vo(), layers) {
+  const auto runs = [&](const HeadPlace& place) { return static_cast<double>(heads_->base().layers - place.layer); };
   double all = 0, done = 0;
   for (const HeadPlace& place : costs_.places()) all += runs(place);
   for (const HeadPlace& place : costs_.places()) {
@@ -19,8 +19,8 @@ HeadBudget::HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe,
     const int64_t rank = *std::min_element(ranks.begin(), ranks.end(), [&](int64_t a, int64_t b) {
       return std::abs(static_cast<double>(a) - at) < std::abs(static_cast<double>(b) - at);
     });
-    const double kl = std::max(0.0, probe.kl(heads.edit(costs_.with(place, rank)), place.layer)),
-                 lost = heads_.tail(place, rank);
+    const double kl = std::max(0.0, probe_->kl(heads_->edit(costs_.with(place, rank)), place.layer)),
+                 lost = heads_->tail(place, rank);
     measured_.push_back(kl);
     per_tail_.push_back(lost > 0 ? kl / lost : 0);
     done += runs(place);
@@ -38,7 +38,7 @@ std::vector<BudgetItem> HeadBudget::items(BudgetOf of, std::vector<std::vector<i
     std::vector<int64_t>& own = ranks.emplace_back();
     for (const auto& [rank, cost] : costs_.options(of, places[i])) {
       own.push_back(rank);
-      item.loss.push_back(rank == 0 ? 0 : per_tail_[i] * heads_.tail(places[i], rank)), item.cost.push_back(cost);
+      item.loss.push_back(rank == 0 ? 0 : per_tail_[i] * heads_->tail(places[i], rank)), item.cost.push_back(cost);
     }
     items.push_back(std::move(item));
   }
@@ -60,7 +60,7 @@ CompressionPlan HeadBudget::spend(BudgetOf of, double budget) const {
 
 double HeadBudget::measured_kl(const CompressionPlan& plan) const {
   const std::set<int64_t> changed = changed_layers(plan);
-  return changed.empty() ? 0 : probe_.kl(heads_.edit(plan), *changed.begin());
+  return changed.empty() ? 0 : probe_->kl(heads_->edit(plan), *changed.begin());
 }
 
 CompressionPlan HeadBudget::within(BudgetOf of, double kl) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -23,9 +24,9 @@ inline constexpr double measured_share = 0.25;
 class HeadBudget {
  public:
   /// Measures all heads of `layers`: as many runs of the model's later part. `progress` gets the heads done, of how
-  /// many, and the share of the time: what changes in a layer is run from there on, so that the first take longest. All
-  /// references must outlive it. Throws Error for methods that are both none, and as the decompositions do.
-  HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+  /// many, and the share of the time: what changes in a layer is run from there on, so that the first take longest.
+  /// Throws Error for methods that are both none, and as the decompositions do.
+  HeadBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
              const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress = {});
 
   const HeadCosts& costs() const { return costs_; }
@@ -44,8 +45,8 @@ class HeadBudget {
   /// The choices of each place, the ranks of which go to `ranks`, 0 for a head that stays.
   std::vector<BudgetItem> items(BudgetOf of, std::vector<std::vector<int64_t>>& ranks) const;
 
-  const HeadDecompositions& heads_;
-  const LayerProbe& probe_;
+  std::shared_ptr<const HeadDecompositions> heads_;
+  std::shared_ptr<const LayerProbe> probe_;
   HeadCosts costs_;
   std::vector<double> measured_, per_tail_;
 };

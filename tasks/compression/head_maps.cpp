@@ -10,6 +10,7 @@
 #include "engine/linalg/spd.h"
 #include "engine/linalg/svd.h"
 #include "engine/ops/concat/concat.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/matmul/matmul.h"
 
 namespace headroom::tasks {
@@ -226,15 +227,18 @@ ScoreMaps whitened_maps(QkMethod method, const ScoreCovariances& c) {
     for (const Tensor& query : c.queries) add_whitened(maps, query, c.key, maps_after_turn(method));
     return maps;
   }
-  const Tensor sum = c.queries[0].clone();  // (d, d)
-  for (size_t h = 1; h < c.queries.size(); ++h)
-    for (int64_t i = 0; i < sum.numel(); ++i) sum.mutable_data<double>()[i] += c.queries[h].data<double>()[i];
-  add_whitened(maps, sum, c.key, maps_after_turn(method));
+  add_whitened(maps, sum_of(c.queries), c.key, maps_after_turn(method));
   maps.queries.resize(c.queries.size(), maps.queries[0]);
   return maps;
 }
 
 }  // namespace
+
+Tensor sum_of(const std::vector<Tensor>& moments) {
+  Tensor sum = moments.at(0);
+  for (size_t i = 1; i < moments.size(); ++i) sum = engine::add(sum, moments[i]);
+  return sum;
+}
 
 ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights) {
   if (method == QkMethod::product_grouped) return grouped_product_maps(weights);

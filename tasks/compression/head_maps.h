@@ -36,6 +36,9 @@ struct ScoreCovariances {
   Tensor seen_queries{}, seen_key{};
 };
 
+/// The sum of moments (d, d).
+Tensor sum_of(const std::vector<Tensor>& moments);
+
 /// By the methods that read the weights: plain, product, product-grouped, product-literal.
 ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights);
 /// By the methods that read activations: pca, pairs and the whitened ones.

@@ -219,26 +219,29 @@ models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed) const {
   return out;
 }
 
-RemovalOrder::RemovalOrder(const HeadRemoval& removal, const LayerProbe& probe,
+RemovalOrder::RemovalOrder(std::shared_ptr<const HeadRemoval> removal, std::shared_ptr<const LayerProbe> probe,
                            std::function<void(int64_t, int64_t)> progress)
-    : removal_(removal), probe_(probe), progress_(std::move(progress)), left_(removal.pieces()) {}
+    : removal_(std::move(removal)),
+      probe_(std::move(probe)),
+      progress_(std::move(progress)),
+      left_(removal_->pieces()) {}
 
 double RemovalOrder::kl_without(const RemovedPieces& removed) const {
-  return probe_.kl(removal_.edit(removed), std::min_element(removed.begin(), removed.end())->layer);
+  return probe_->kl(removal_->edit(removed), std::min_element(removed.begin(), removed.end())->layer);
 }
 
 void RemovalOrder::measure() {
-  const auto without = models::load(probe_.base(), removal_.edit(gone_));
-  const EnteringStates states = probe_.states_of(*without);
+  const auto without = models::load(probe_->base(), removal_->edit(gone_));
+  const EnteringStates states = probe_->states_of(*without);
   std::vector<std::pair<double, RemovedPiece>> losses;
   for (const RemovedPiece& piece : left_) {
     RemovedPieces tried = gone_;
     tried.push_back(piece);
-    losses.emplace_back(probe_.kl(removal_.edit(tried), piece.layer, states), piece);
+    losses.emplace_back(probe_->kl(removal_->edit(tried), piece.layer, states), piece);
     if (progress_) progress_(std::ssize(gone_), std::ssize(losses));
   }
   std::sort(losses.begin(), losses.end());
-  const int64_t at_once = std::max<int64_t>(1, std::ssize(removal_.pieces()) / 16);
+  const int64_t at_once = std::max<int64_t>(1, std::ssize(removal_->pieces()) / 16);
   losses.resize(static_cast<size_t>(std::min(at_once, std::ssize(left_) - 1)));
   for (const auto& [kl, piece] : losses) {
     gone_.push_back(piece);
@@ -247,7 +250,7 @@ void RemovalOrder::measure() {
 }
 
 RemovedPieces RemovalOrder::first(int64_t count) {
-  require_count(removal_, count);
+  require_count(*removal_, count);
   const std::lock_guard lock(mutex_);
   while (std::ssize(gone_) < count) measure();
   return {gone_.begin(), gone_.begin() + count};
@@ -256,7 +259,7 @@ RemovedPieces RemovalOrder::first(int64_t count) {
 RemovedPieces RemovalOrder::within(double kl) {
   require(std::isfinite(kl) && kl > 0, "removal: a KL divergence of {} cannot be kept within", kl);
   RemovedPieces best;
-  while (std::ssize(best) + 1 < std::ssize(removal_.pieces())) {
+  while (std::ssize(best) + 1 < std::ssize(removal_->pieces())) {
     RemovedPieces more = first(std::ssize(best) + 1);
     if (kl_without(more) > kl) break;
     best = std::move(more);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -75,8 +76,8 @@ inline constexpr int64_t removal_tokens = 512;
 /// left are measured again, each from its layer on. Several threads may ask for it.
 class RemovalOrder {
  public:
-  /// Both must outlive it. `progress` gets the pieces gone and the measurements done since.
-  RemovalOrder(const HeadRemoval& removal, const LayerProbe& probe,
+  /// `progress` gets the pieces gone and the measurements done since.
+  RemovalOrder(std::shared_ptr<const HeadRemoval> removal, std::shared_ptr<const LayerProbe> probe,
                std::function<void(int64_t, int64_t)> progress = {});
   /// The first `count`. Measures what that takes beyond what was asked for before. Throws Error for more than all but
   /// one piece.
@@ -89,8 +90,8 @@ class RemovalOrder {
   double kl_without(const RemovedPieces& removed) const;
   void measure();
 
-  const HeadRemoval& removal_;
-  const LayerProbe& probe_;
+  std::shared_ptr<const HeadRemoval> removal_;
+  std::shared_ptr<const LayerProbe> probe_;
   std::function<void(int64_t, int64_t)> progress_;
   std::mutex mutex_;
   RemovedPieces gone_, left_;

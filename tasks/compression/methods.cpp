@@ -5,7 +5,6 @@
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
-#include "engine/ops/elementwise/binary.h"
 #include "engine/parallel.h"
 #include "models/positions.h"
 #include "models/rope_cache.h"
@@ -42,13 +41,6 @@ ValueMaps with_weighed_values(const ValueMaps& maps) {
     for (int64_t j = 0; j < rows; ++j) left[j * rank + i] /= factor;
   }
   return out;
-}
-
-/// The sum of moments (d, d).
-Tensor sum_of(const std::vector<Tensor>& moments) {
-  Tensor sum = moments.at(0);
-  for (size_t i = 1; i < moments.size(); ++i) sum = engine::add(sum, moments[i]);
-  return sum;
 }
 
 /// The matrix of blocks a (m, n) and b (p, q) on its diagonal: (m + p, n + q).

@@ -44,8 +44,10 @@ class HeadDecompositions {
   /// output, in place of W_O. Throws Error as validate(), for other methods than these, and a
   /// layer that was not taken apart.
   models::ModelEdit edit(const CompressionPlan& plan) const;
-  /// The config of the model that was taken apart.
+  /// The config of the model that was taken apart, and by what.
   const models::TransformerConfig& base() const { return base_; }
+  QkMethod qk() const { return qk_; }
+  VoMethod vo() const { return vo_; }
 
  private:
   const Tensor& weight(const std::string& name) const { return weights_.at(name); }

@@ -84,7 +84,7 @@ void print_as_json(const FinetuneArguments& a, const tasks::TextCut& cut, const 
 }
 
 /// What is trained, on what, and what comes out: known before anything is computed.
-struct FinetunePlan {
+struct FinetuneJob {
   std::unique_ptr<models::ModelFiles> base;
   std::unique_ptr<FinetuneData> data;
   tasks::TextCut cut{};    ///< how its texts became tokens
@@ -102,43 +102,43 @@ models::ExportFormat format_of(const FinetuneArguments& a) {
 }
 
 /// Throws Error for whatever would stop the training or its output.
-FinetunePlan plan_of(const FinetuneArguments& a) {
+FinetuneJob finetune_job(const FinetuneArguments& a) {
   check_numbers(a);
-  FinetunePlan plan{.base = models::ModelFiles::open(a.model), .data = {}, .edit = {}, .rng = engine::Rng(a.seed)};
+  FinetuneJob job{.base = models::ModelFiles::open(a.model), .data = {}, .edit = {}, .rng = engine::Rng(a.seed)};
   models::check_target(a.model, a.out, a.force);
   models::check_card(a.out, a.force);
-  std::shared_ptr<const models::Tokenizer> tokenizer = plan.base->tokenizer();
-  plan.cut = tasks::text_cut(plan.base->description(), *tokenizer);
-  plan.data = read_finetune_data(a.data, *plan.base, std::move(tokenizer));
-  plan.steps = steps_of(a, *plan.data);
-  plan.edit.config = plan.base->description().config;
-  const std::optional<int64_t> classes = plan.data->classes();
+  std::shared_ptr<const models::Tokenizer> tokenizer = job.base->tokenizer();
+  job.cut = tasks::text_cut(job.base->description(), *tokenizer);
+  job.data = read_finetune_data(a.data, *job.base, std::move(tokenizer));
+  job.steps = steps_of(a, *job.data);
+  job.edit.config = job.base->description().config;
+  const std::optional<int64_t> classes = job.data->classes();
   // A classifier of as many classes goes on with the readout that it has.
-  const bool is_classifier = plan.edit.config.pooling == models::Pooling::last;
-  if (classes && !(is_classifier && plan.edit.config.output_dim == *classes))
-    plan.edit = models::classifier_of(std::move(plan.edit), *classes, plan.rng);
-  plan.format = format_of(a);
-  const std::string refusal = models::refusal_of(plan.format, *plan.base, plan.edit.config, a.out);
+  const bool is_classifier = job.edit.config.pooling == models::Pooling::last;
+  if (classes && !(is_classifier && job.edit.config.output_dim == *classes))
+    job.edit = models::classifier_of(std::move(job.edit), *classes, job.rng);
+  job.format = format_of(a);
+  const std::string refusal = models::refusal_of(job.format, *job.base, job.edit.config, a.out);
   require(refusal.empty(), "{}", refusal);
-  plan.edit.config.checkpoint_blocks = a.recompute;
-  check_memory(a, plan.edit.config, plan.data->longest());
-  return plan;
+  job.edit.config.checkpoint_blocks = a.recompute;
+  check_memory(a, job.edit.config, job.data->longest());
+  return job;
 }
 
-void print_start(const FinetuneArguments& a, const FinetunePlan& plan, const FinetuneResult& result) {
+void print_start(const FinetuneArguments& a, const FinetuneJob& job, const FinetuneResult& result) {
   if (a.json) return;
   print_text("trained  {} of {} parameters ({})\n", result.trained, result.parameters, a.part);
-  print_text("written  will load in {}\n", models::loaded_by(plan.format, a.out));
-  print_text("texts    {}\n", plan.cut.words());
-  if (result.resumed_at > 0) print_text("resumed  after step {} of {}\n", result.resumed_at, plan.steps);
-  print_text("before   {}\n", plan.data->words(result.before));
+  print_text("written  will load in {}\n", models::loaded_by(job.format, a.out));
+  print_text("texts    {}\n", job.cut.words());
+  if (result.resumed_at > 0) print_text("resumed  after step {} of {}\n", result.resumed_at, job.steps);
+  print_text("before   {}\n", job.data->words(result.before));
   std::fflush(stdout);
 }
 
 /// The model on --device.
-std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const FinetunePlan& plan) {
+std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const FinetuneJob& job) {
   const engine::DeviceScope scope(engine::device_of(a.device));
-  return models::load(*plan.base, plan.edit, load_options(tasks::trained_part_named(a.part), plan.edit.config));
+  return models::load(*job.base, job.edit, load_options(tasks::trained_part_named(a.part), job.edit.config));
 }
 
 /// The checkpoint that all ranks go on from. They must have the same settings, model, data and kernels.
@@ -152,10 +152,10 @@ std::filesystem::path begun_together(tasks::Ranks& ranks, engine::Device device,
   return ranks.is_first() ? file : common->path();
 }
 
-/// Trains, and leaves the trained weights in the plan's edit.
-FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& log, tasks::Ranks* ranks) {
+/// Trains, and leaves the trained weights in the job's edit.
+FinetuneResult train(const FinetuneArguments& a, FinetuneJob& job, StepLog& log, tasks::Ranks* ranks) {
   FinetuneResult result;
-  const FinetuneData& data = *plan.data;
+  const FinetuneData& data = *job.data;
   const auto seed = static_cast<uint64_t>(a.seed);
   // What is written during the training is tried before the model is read and measured.
   std::filesystem::path file;
@@ -167,11 +167,11 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
         {{"MODEL", a.model}, {"--text", a.data.text}, {"--table", a.data.table}, {"--validate", a.data.validate}});
     check_file(file);
   }
-  const std::unique_ptr<models::Transformer> model = loaded(a, plan);
-  tasks::TrainerConfig config = trainer_config(a, plan.steps);
+  const std::unique_ptr<models::Transformer> model = loaded(a, job);
+  tasks::TrainerConfig config = trainer_config(a, job.steps);
   config.ranks = ranks;
-  tasks::Trainer trainer(*model, data.objective(), config, plan.rng);
-  const tasks::FinetuneSettings settings = settings_of(a, data, plan.steps);
+  tasks::Trainer trainer(*model, data.objective(), config, job.rng);
+  const tasks::FinetuneSettings settings = settings_of(a, data, job.steps);
   std::optional<tasks::FileOfFirst> common;
   if (ranks) file = begun_together(*ranks, config.device, settings, file, common);
   tasks::Finetuning training(trainer, file, settings);
@@ -195,48 +195,48 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
   if (ranks && !ranks->is_first()) {
     tasks::told_by_first(*ranks, "", tasks::endless_patience);
     training.run(
-        plan.steps, 0, [](int64_t) { return 0; }, [](const tasks::FinetuneStep&) {}, goes_on);
+        job.steps, 0, [](int64_t) { return 0; }, [](const tasks::FinetuneStep&) {}, goes_on);
     return result;
   }
   if (!has_resumed) training.before = measure("before");
   if (ranks) tasks::told_by_first(*ranks, "measured", tasks::endless_patience);
   result.resumed_at = trainer.steps_done();
   result.before = training.before;
-  print_start(a, plan, result);
+  print_start(a, job, result);
   for (const tasks::FinetuneStep& step : training.log()) add_step(log, a, data, step);
   bool has_ended = false;
   {
     ProgressLine line;
     has_ended = training.run(
-        plan.steps, a.save_every, [&](int64_t step) { return data.tokens(step, a.batch, seed); },
+        job.steps, a.save_every, [&](int64_t step) { return data.tokens(step, a.batch, seed); },
         [&](const tasks::FinetuneStep& s) {
           add_step(log, a, data, s);
-          line.show(fmt::format("step {}/{}  loss {:.4f}  {:.0f} tokens/s", s.step, plan.steps, s.loss,
+          line.show(fmt::format("step {}/{}  loss {:.4f}  {:.0f} tokens/s", s.step, job.steps, s.loss,
                                 static_cast<double>(s.tokens) / s.seconds),
-                    static_cast<double>(s.step) / static_cast<double>(plan.steps));
+                    static_cast<double>(s.step) / static_cast<double>(job.steps));
         },
         goes_on);
   }
   if (!has_ended) {
     write_note(fmt::format("headroom: stopped after step {} of {}; the same command goes on from here",
-                           trainer.steps_done(), plan.steps));
+                           trainer.steps_done(), job.steps));
     throw Exit{interrupted};
   }
   result.after = measure("after");
   result.steps = training.log();
-  plan.edit.config.checkpoint_blocks = false;
+  job.edit.config.checkpoint_blocks = false;
   for (const autograd::Parameter& parameter : model->parameters()) {
-    std::erase_if(plan.edit.weights, [&](const auto& weight) { return weight.first == parameter.name; });
-    plan.edit.weights.emplace_back(parameter.name, parameter.var.value().to(engine::cpu));
+    std::erase_if(job.edit.weights, [&](const auto& weight) { return weight.first == parameter.name; });
+    job.edit.weights.emplace_back(parameter.name, parameter.var.value().to(engine::cpu));
   }
   return result;
 }
 
-models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& plan, const FinetuneResult& result) {
+models::Conversion write_out(const FinetuneArguments& a, const FinetuneJob& job, const FinetuneResult& result) {
   models::ModelCard card;
   card.change = "fine-tuned";
-  card.base = plan.base->path().filename().string();
-  card.base_sha256 = tasks::sha256_of_model(plan.base->path());
+  card.base = job.base->path().filename().string();
+  card.base_sha256 = tasks::sha256_of_model(job.base->path());
   card.program = fmt::format("headroom {}", version());
   card.made_by = fmt::format("headroom finetune, {} steps of {} sequences, AdamW, learning rate {}, seed {}",
                              result.steps.size(), a.batch, a.lr, a.seed);
@@ -245,8 +245,8 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& pla
       card.measures.push_back({name, result.before.at(name), after});
   const std::string& file = a.data.text.empty() ? a.data.table : a.data.text;
   card.notes.push_back(fmt::format("trained on {}, SHA-256 {}", std::filesystem::path(file).filename().string(),
-                                   plan.data->settings().front().second));
-  return export_model(*plan.base, plan.edit, plan.format, a.out, {.force = a.force, .card = card});
+                                   job.data->settings().front().second));
+  return export_model(*job.base, job.edit, job.format, a.out, {.force = a.force, .card = card});
 }
 
 void finetune(FinetuneArguments& a) {
@@ -254,25 +254,25 @@ void finetune(FinetuneArguments& a) {
   const ModelScope scope(a.threads, a.device, engine::Activations::exact);
   const bool is_first = !ranks || ranks->is_first();
   if (ranks) tasks::check_shares(a.shares, ranks->size());
-  FinetunePlan plan = plan_of(a);
+  FinetuneJob job = finetune_job(a);
   std::string way;
   if (ranks) ranks = ranks_on(engine::device_of(a.device), std::move(ranks), way);
   if (!way.empty() && is_first && !a.json) print_text("ranks    {}, {}\n", ranks->size(), way);
   StepLog log;
   if (!a.log.empty() && is_first) log.emplace(a.log);
-  FinetuneResult result = train(a, plan, log, ranks.get());
+  FinetuneResult result = train(a, job, log, ranks.get());
   ranks.reset();
   if (!is_first) return;
   engine::empty_cache(engine::device_of(a.device));  // moments and activations, before the new model is read back
   if (!a.json) {
-    print_text("after    {}\n", plan.data->words(result.after));
+    print_text("after    {}\n", job.data->words(result.after));
     print_text("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,
-               result.steps.back().loss, plan.steps, tokens_per_second(result.steps));
+               result.steps.back().loss, job.steps, tokens_per_second(result.steps));
     std::fflush(stdout);
   }
-  result.written = write_out(a, plan, result);
+  result.written = write_out(a, job, result);
   if (log) log->commit();
-  if (a.json) return print_as_json(a, plan.cut, result);
+  if (a.json) return print_as_json(a, job.cut, result);
   for (const std::string& note : result.written.notes) print_text("note     {}\n", note);
   print_text("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
 }

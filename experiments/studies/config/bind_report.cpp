@@ -10,9 +10,9 @@
 #include "experiments/studies/toml/expression.h"
 #include "experiments/studies/toml/reader.h"
 #include "tasks/attention_lags.h"
-#include "tasks/compression/lowrank_study.h"
+#include "tasks/compression/lowrank_measurement.h"
 #include "tasks/measure/attention_heads.h"
-#include "tasks/measure/spectra_study.h"
+#include "tasks/measure/spectra_measurement.h"
 
 namespace headroom::experiments {
 namespace {

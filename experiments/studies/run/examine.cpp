@@ -174,9 +174,9 @@ std::vector<std::string> repair_shared(const fs::path& run) {
   std::vector<Fault> differing;
   const RunStore all(run / "store.sqlite", RunStore::Access::read);
   std::vector<std::string> done = Shards(run / "shards").repair(all.faults());
-  const OpenFolder claims(run / "claims");
+  const OpenFolder leases(run / "claims");
   for (const Fault& stray : no_leases(run))
-    done.push_back(fmt::format("{} is now {}", stray.file.string(), claims.set_aside(stray.file.filename().string())));
+    done.push_back(fmt::format("{} is now {}", stray.file.string(), leases.set_aside(stray.file.filename().string())));
   return done;
 }
 

@@ -163,11 +163,11 @@ class Sweeper {
       {
         const std::lock_guard lock(mutex_);
         while (next_open_ < pending_.size())
-          if (Pending& pending = pending_[next_open_++]; claim(pending)) return &pending;
+          if (Pending& pending = pending_[next_open_++]; acquire(pending)) return &pending;
         for (size_t i = held_.size(); i > 0; --i) {
           Pending& pending = *held_.front();
           held_.pop_front();
-          if (claim(pending)) return &pending;
+          if (acquire(pending)) return &pending;
         }
         if (held_.empty()) return nullptr;
         if (!std::exchange(has_said_it_waits_, true)) progress_.say("waiting for trials that another run has");
@@ -178,7 +178,7 @@ class Sweeper {
   }
 
   /// Whether the trial is now this process's. One that another holds is looked at again later.
-  bool claim(Pending& pending) {
+  bool acquire(Pending& pending) {
     const PlannedTrial& trial = *pending.trial;
     const LeaseResult found = store_.acquire(trial.id, trial.label, leases_.owner(), pending.known, wall_clock());
     if (found == LeaseResult::held) held_.push_back(&pending);
@@ -244,7 +244,7 @@ class Sweeper {
   LeaseKeeper leases_;
   OwnedFiles files_;
   std::vector<Pending> pending_;
-  size_t next_open_ = 0;       ///< of pending_: those before it were claimed or held by another
+  size_t next_open_ = 0;       ///< of pending_: those before it were leased, here or by another
   std::deque<Pending*> held_;  ///< by other processes, when they were last looked at
   Progress progress_;
   bool has_said_it_waits_ = false;

@@ -211,7 +211,8 @@ std::pair<int64_t, int64_t> RunStore::take_over(const RunFacts& others,
 
 LeaseResult RunStore::acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
                               double now, double steady) {
-  if (shared_) return claim({.trial = id, .label = label, .owner = owner, .loss = std::nan("")}, known, steady);
+  if (shared_)
+    return acquire_shared({.trial = id, .label = label, .owner = owner, .loss = std::nan("")}, known, steady);
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   check_is_alone();
@@ -227,7 +228,7 @@ LeaseResult RunStore::acquire(const std::string& id, const std::string& label, c
 }
 
 /// acquire() in a shared folder.
-LeaseResult RunStore::claim(const Lease& lease, const Known& known, double steady) {
+LeaseResult RunStore::acquire_shared(const Lease& lease, const Known& known, double steady) {
   // What this process knows already costs no word with the file server, what it does not is asked once the lease is
   // its own: the line of a trial is there before its lease goes.
   if (has_ended_since(this->known(lease.trial), known)) return LeaseResult::done;

@@ -169,7 +169,7 @@ class RunStore {
   void check_is_alone() const;
   void take_line(ShardLine&& line) const;
   void settle(const std::string& id, int64_t attempts) const;
-  LeaseResult claim(const Lease& lease, const Known& known, double steady);
+  LeaseResult acquire_shared(const Lease& lease, const Known& known, double steady);
   bool annotate(const std::function<bool(const Database&)>& change);
   void keep_annotations() const;
   bool is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady);

@@ -62,15 +62,15 @@ std::string point_name(const CurvePoint& point) {
 std::vector<CurvePoint> budget_curve(const CompressArguments& arguments, const CompressJob& job,
                                      const tasks::Compressed& made, engine::Device device,
                                      const tasks::CompressionProgress& progress) {
-  const auto measured = tasks::measured_cache(*job.base, job.request, device);
-  const tasks::CacheBudget& budget = *measured->budget;
+  const auto measured = tasks::cache_budget(*job.base, job.request, device);
+  const tasks::CacheBudget& budget = *measured;
   const auto text = tasks::perplexity_base(*job.base, "evaluation", job.evaluation->tokens, arguments.context, device);
   const auto budgets = curve_budgets(budget, made.cache->bytes);
   const auto all = static_cast<double>(tasks::cache_formats.size() + budgets.size());
   std::vector<CurvePoint> curve;
   const auto add = [&](const std::string& plain, int64_t allowed, const tasks::CompressionPlan& plan) {
     progress(fmt::format("curve: {} bytes a token", allowed), static_cast<double>(curve.size()) / all);
-    const auto model = job.base->edited(measured->heads->edit(plan), device);
+    const auto model = job.base->edited(budget.heads().edit(plan), device);
     curve.push_back({plain, allowed, budget.bytes(plan), text->measure(*model, 0)});
   };
   for (const engine::BlockFormat format : tasks::cache_formats)

@@ -36,10 +36,10 @@ struct CacheSearch {
   models::Transformer model{random_config(), rng};
   Calibration calibration = calibrate(model, texts_of(12, 0, 40, 23), {.needs = {.after_turn = true, .outputs = true}});
   models::NamedWeights weights{model.weights()};
-  HeadDecompositions heads{model.config(), weights, QkMethod::whitened_rotated_grouped, VoMethod::whitened,
-                           calibration};
-  LayerProbe probe{model, texts_of(2, 12, 40, 23), 0.5};
-  CacheBudget budget{heads, probe, QkMethod::whitened_rotated_grouped, VoMethod::whitened};
+  std::shared_ptr<HeadDecompositions> heads = std::make_shared<HeadDecompositions>(
+      model.config(), weights, QkMethod::whitened_rotated_grouped, VoMethod::whitened, calibration);
+  std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>(model, texts_of(2, 12, 40, 23), 0.5);
+  CacheBudget budget{heads, probe};
 };
 
 /// Every way to hold a row of 32 numbers: {rank, format}.
@@ -85,9 +85,9 @@ TEST_CASE("a mix is within one choice of the best of all plans, and keeps its by
     if (bytes - largest_step >= budget.least())
       CHECK(budget.expected_kl(plan) <= exhaustive(budget, bytes - largest_step) + 1e-12);
     // What the plan says is what its model takes and computes.
-    const models::ModelEdit edit = search.heads.edit(plan);
+    const models::ModelEdit edit = search.heads->edit(plan);
     CHECK(models::cache_bytes(edit.config, models::named_cache_types()) == budget.bytes(plan));
-    CHECK(search.probe.kl(edit, 0) == budget.measured(plan).kl);
+    CHECK(search.probe->kl(edit, 0) == budget.measured(plan).kl);
   }
 }
 
@@ -101,9 +101,9 @@ TEST_CASE("neighbours share a key and a value where that loses less", "[cache bu
   models::NamedWeights weights{model.weights()};
   const TokenBatch texts = texts_of(12, 0, 40, 23);
   const Calibration calibration = calibrate(model, texts, {.needs = cache_budget_needs(qk, vo, config)});
-  const HeadDecompositions heads(config, weights, qk, vo, calibration);
-  const LayerProbe probe(model, texts_of(2, 12, 40, 23), 0.5);
-  const CacheBudget budget(heads, probe, qk, vo);
+  const auto heads = std::make_shared<HeadDecompositions>(config, weights, qk, vo, calibration);
+  const auto probe = std::make_shared<LayerProbe>(model, texts_of(2, 12, 40, 23), 0.5);
+  const CacheBudget budget(heads, probe);
   CHECK(budget.full() == 2 * 3 * 2 * 64);
   // 8 of 64 directions in f16 would be 16 bytes, twice 4 of 32 likewise; the third head has 8.
   CHECK(budget.least() == 2 * 2 * (16 + 8));
@@ -113,9 +113,9 @@ TEST_CASE("neighbours share a key and a value where that loses less", "[cache bu
     const CompressionPlan plan = budget.mixed(bytes), alone = budget.mixed(bytes, false);
     CHECK(budget.bytes(plan) <= bytes);
     CHECK(budget.expected_kl(plan) <= budget.expected_kl(alone) * (1 + 1e-9) + 1e-12);
-    const models::ModelEdit edit = heads.edit(plan);
+    const models::ModelEdit edit = heads->edit(plan);
     CHECK(models::cache_bytes(edit.config, models::named_cache_types()) == budget.bytes(plan));
-    CHECK(probe.kl(edit, 0) == budget.measured(plan).kl);
+    CHECK(probe->kl(edit, 0) == budget.measured(plan).kl);
     const MeasuredPlan bought = budget.spend(bytes);
     CHECK(budget.bytes(bought.plan) <= bytes);
     CHECK(bought.kl <= budget.measured(alone).kl);
@@ -124,9 +124,9 @@ TEST_CASE("neighbours share a key and a value where that loses less", "[cache bu
   }
   CHECK(with_joined > 0);
   models::NamedWeights again{model.weights()};
-  const HeadDecompositions apart(config, again, qk, vo,
-                                 calibrate(model, texts, {.needs = {.after_turn = true, .outputs = true}}));
-  CHECK_THAT(error_of([&] { CacheBudget(apart, probe, qk, vo); }),
+  const auto apart = std::make_shared<HeadDecompositions>(
+      config, again, qk, vo, calibrate(model, texts, {.needs = {.after_turn = true, .outputs = true}}));
+  CHECK_THAT(error_of([&] { CacheBudget(apart, probe); }),
              contains("the calibration did not look at neighbouring heads together"));
 }
 
@@ -158,7 +158,10 @@ TEST_CASE("a divergence is kept, with fewer bytes than all has; what cannot be m
   CHECK_THAT(error_of([&] { (void)budget.within(0); }), contains("cannot be kept within"));
   CHECK(error_of([&] { (void)budget.spend(31); }) ==
         "cache budget: 31 bytes a token are below the least possible, 32: a share of 0.125 of f16");
-  CHECK_THAT(error_of([&] { CacheBudget(search.heads, search.probe, QkMethod::plain, VoMethod::none); }),
+  models::NamedWeights again{search.model.weights()};
+  const auto plain =
+      std::make_shared<HeadDecompositions>(search.model.config(), again, QkMethod::plain, VoMethod::none);
+  CHECK_THAT(error_of([&] { CacheBudget(plain, search.probe); }),
              contains("plain does not make the keys in a cache narrower"));
 }
 

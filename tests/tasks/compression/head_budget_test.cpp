@@ -21,12 +21,12 @@ struct HeadSearch {
   std::unique_ptr<models::Transformer> model = files->load({.keep = models::Keep::computed});
   Calibration calibration =
       calibrate(*model, texts_of(12, 0), {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
-  HeadDecompositions heads;
-  LayerProbe probe{*model, texts_of(2, 12)};
+  std::shared_ptr<HeadDecompositions> heads;
+  std::shared_ptr<LayerProbe> probe = std::make_shared<LayerProbe>(*model, texts_of(2, 12));
   std::set<int64_t> layers = testing::all_layers(model->config());
   std::unique_ptr<HeadBudget> budget;
-  HeadSearch(QkMethod qk, VoMethod vo) : heads(*files, qk, vo, calibration) {
-    budget = std::make_unique<HeadBudget>(heads, probe, qk, vo, layers);
+  HeadSearch(QkMethod qk, VoMethod vo) : heads(std::make_shared<HeadDecompositions>(*files, qk, vo, calibration)) {
+    budget = std::make_unique<HeadBudget>(heads, probe, layers);
   }
 };
 
@@ -51,7 +51,7 @@ TEST_CASE("a budget of parameters is kept, and what a plan costs is what its mod
     INFO("share " << share);
     CHECK(cost <= allowed);
     CHECK(cost > 0.8 * allowed);
-    const auto compressed = models::load(*search.model, search.heads.edit(plan));
+    const auto compressed = models::load(*search.model, search.heads->edit(plan));
     CHECK(static_cast<double>(search.model->parameter_count() - compressed->parameter_count()) ==
           Approx(budget.costs().full(BudgetOf::parameters) - cost));
     const double kl = budget.measured_kl(plan);
@@ -94,8 +94,8 @@ TEST_CASE("the cheapest plan within a divergence keeps it, and half its budget d
   CHECK(budget.measured_kl(budget.spend(BudgetOf::parameters, least + 0.5 * (cost - least))) > 0.3 * worst);
   CHECK(budget.costs().cost(BudgetOf::parameters, budget.within(BudgetOf::parameters, 2 * worst)) == Approx(least));
   CHECK_THAT(error_of([&] { (void)budget.within(BudgetOf::parameters, 0); }), contains("cannot be kept within"));
-  CHECK_THAT(error_of([&] { HeadBudget(search.heads, search.probe, QkMethod::none, VoMethod::none, {0}); }),
-             contains("no method to spend it on"));
+  const auto none = std::make_shared<HeadDecompositions>(*search.files, QkMethod::none, VoMethod::none);
+  CHECK_THAT(error_of([&] { HeadBudget(none, search.probe, {0}); }), contains("no method to spend it on"));
 }
 
 TEST_CASE("where maps behind the turn add parameters, the cache is what is saved", "[head budget]") {

@@ -139,25 +139,26 @@ TEST_CASE("GGUF files of llamas hold layers that lack heads, or have fewer", "[h
 
 TEST_CASE("pieces go in the order of what the model loses beside those that are gone", "[head removal]") {
   const Pieces own("llama2-gqa", RemovedPart::heads);
-  const LayerProbe probe(*own.model, testing::texts_of(2, 12));
-  RemovalOrder order(own.removal, probe);
+  const auto removal = std::make_shared<HeadRemoval>(own.removal);
+  const auto probe = std::make_shared<LayerProbe>(*own.model, testing::texts_of(2, 12));
+  RemovalOrder order(removal, probe);
   const RemovedPieces gone = order.first(3);
   RemovedPieces so_far;
   for (const RemovedPiece& next : gone) {
     const auto without = [&](const RemovedPiece& piece) {
       RemovedPieces tried = so_far;
       tried.push_back(piece);
-      return probe.kl(own.removal.edit(tried), 0);
+      return probe->kl(removal->edit(tried), 0);
     };
-    for (const RemovedPiece& other : own.removal.pieces())
+    for (const RemovedPiece& other : removal->pieces())
       if (std::find(gone.begin(), gone.end(), other) == gone.end()) CHECK(without(next) <= without(other));
     so_far.push_back(next);
   }
   CHECK(order.first(1) == RemovedPieces{gone[0]});
-  CHECK(RemovalOrder(own.removal, probe).first(2) == RemovedPieces{gone[0], gone[1]});
-  const double kl = probe.kl(own.removal.edit({gone[0], gone[1]}), 0);
-  CHECK(RemovalOrder(own.removal, probe).within(kl).size() >= 2);
-  CHECK(RemovalOrder(own.removal, probe).within(1e-12).empty());
+  CHECK(RemovalOrder(removal, probe).first(2) == RemovedPieces{gone[0], gone[1]});
+  const double kl = probe->kl(removal->edit({gone[0], gone[1]}), 0);
+  CHECK(RemovalOrder(removal, probe).within(kl).size() >= 2);
+  CHECK(RemovalOrder(removal, probe).within(1e-12).empty());
 }
 
 TEST_CASE("what is left of a layer's heads is refined", "[head removal]") {

@@ -2,7 +2,7 @@
 #include "engine/context.h"
 #include "engine/device_stream.h"
 #include "engine/transfer.h"
-#include "tasks/compression/lowrank_study.h"
+#include "tasks/compression/lowrank_measurement.h"
 #include "tasks/distillation/two_stage.h"
 #include "tasks/make_task.h"
 #include "tests/models/pretrained/checkpoints.h"
@@ -69,16 +69,16 @@ TEST_CASE("low-rank heads measured and refined on the device have the CPU's perp
   config.rank = 3;
   config.qk = QkMethod::whitened;
   CHECK(takes_device(config));
-  check_same(LowRankStudy(config, {}), {"perplexity", "base_perplexity", "ratio", "kl"});
+  check_same(LowRankMeasurement(config, {}), {"perplexity", "base_perplexity", "ratio", "kl"});
   config.qk = QkMethod::plain;
   config.refinement = Refinement::weights;
-  check_same(LowRankStudy(config, {}), {"perplexity", "base_perplexity", "error_ratio"});
+  check_same(LowRankMeasurement(config, {}), {"perplexity", "base_perplexity", "error_ratio"});
   config.refinement = Refinement::attention;
   config.refinement_tokens = {200, 400};
   config.training.steps = 6;
   config.training.context = 16;
   config.spread = RankSpread::measured;
-  check_same(LowRankStudy(config, {}), {"perplexity", "base_perplexity", "first_loss", "last_loss"});
+  check_same(LowRankMeasurement(config, {}), {"perplexity", "base_perplexity", "first_loss", "last_loss"});
 }
 
 TEST_CASE("formulas stay on the CPU unless they say otherwise") {

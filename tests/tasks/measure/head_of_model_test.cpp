@@ -5,7 +5,7 @@
 #include "engine/ops/rope/rope.h"
 #include "models/attention.h"
 #include "models/positions.h"
-#include "tasks/measure/head_studies.h"
+#include "tasks/measure/head_measurements.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 

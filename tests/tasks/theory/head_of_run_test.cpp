@@ -10,7 +10,7 @@
 #include "models/positions.h"
 #include "models/safetensors/safetensors.h"
 #include "models/transformer.h"
-#include "tasks/measure/head_studies.h"
+#include "tasks/measure/head_measurements.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"

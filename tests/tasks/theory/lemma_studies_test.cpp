@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "engine/error.h"
-#include "tasks/measure/head_studies.h"
-#include "tasks/theory/exponential_sum_study.h"
-#include "tasks/theory/random_projection_study.h"
+#include "tasks/measure/head_measurements.h"
+#include "tasks/theory/exponential_sum_measurement.h"
+#include "tasks/theory/random_projection_measurement.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -19,30 +19,31 @@ using Rates = ExponentialSumConfig::Rates;
 }  // namespace
 
 TEST_CASE("Lemma E.1 as a task: the counterexample, the law, the amplitudes' size") {
-  const Metrics counter = ExponentialSumStudy({.lag = 2, .terms = 2}).compute(0);
+  const Metrics counter = ExponentialSumMeasurement({.lag = 2, .terms = 2}).compute(0);
   CHECK(counter.at("l1") == 1);
   CHECK(counter.at("paper_bound") == Approx(0.6765270032250523));
   CHECK(counter.at("proof_slack") < 1e-14);
   CHECK(counter.at("log10_ratio") > 0);
   CHECK(counter.at("f32_error") == 1);
-  const Metrics next = ExponentialSumStudy({.lag = 2, .terms = 3}).compute(0);
+  const Metrics next = ExponentialSumMeasurement({.lag = 2, .terms = 3}).compute(0);
   CHECK(next.at("l1") < 1e-5);
   CHECK(next.at("log10_gain") > 10);
   CHECK(next.at("f32_error") == Approx(0.0215).epsilon(0.05));
-  CHECK(ExponentialSumStudy({.lag = 50, .terms = 50}).compute(0).at("true_bound") == 1);
-  CHECK(ExponentialSumStudy({.lag = 300, .terms = 301}).compute(0).at("l1") < 1e-3);
-  CHECK(ExponentialSumStudy({.lag = 1, .terms = 4, .rates = Rates::geometric}).compute(0).at("l1") ==
+  CHECK(ExponentialSumMeasurement({.lag = 50, .terms = 50}).compute(0).at("true_bound") == 1);
+  CHECK(ExponentialSumMeasurement({.lag = 300, .terms = 301}).compute(0).at("l1") < 1e-3);
+  CHECK(ExponentialSumMeasurement({.lag = 1, .terms = 4, .rates = Rates::geometric}).compute(0).at("l1") ==
         Approx(0.4157727076));
-  CHECK(ExponentialSumStudy({.lag = 2, .terms = 4, .rates = Rates::linear, .step = 1}).compute(0).at("l1") ==
+  CHECK(ExponentialSumMeasurement({.lag = 2, .terms = 4, .rates = Rates::linear, .step = 1}).compute(0).at("l1") ==
         Approx(0.1591948521));
-  CHECK(ExponentialSumStudy({.lag = 1, .terms = 8, .rates = Rates::cited}).compute(0).at("l1") == Approx(0.2454795727));
-  CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 0}), "lag: expected 1..1000, got 0");
-  CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 1, .terms = 1, .rates = Rates::geometric}),
+  CHECK(ExponentialSumMeasurement({.lag = 1, .terms = 8, .rates = Rates::cited}).compute(0).at("l1") ==
+        Approx(0.2454795727));
+  CHECK_THROWS_WITH(ExponentialSumMeasurement({.lag = 0}), "lag: expected 1..1000, got 0");
+  CHECK_THROWS_WITH(ExponentialSumMeasurement({.lag = 1, .terms = 1, .rates = Rates::geometric}),
                     "terms: geometric rates need >= 2, got 1");
 }
 
 TEST_CASE("random projections as a task") {
-  const RandomProjectionStudy study({.dim = 8, .rank = 4, .samples = 1000, .epsilon = 0.2});
+  const RandomProjectionMeasurement study({.dim = 8, .rank = 4, .samples = 1000, .epsilon = 0.2});
   const Metrics metrics = study.compute(3);
   CHECK(std::abs(metrics.at("z_score")) < 4);
   CHECK(metrics.at("tail") == Approx(metrics.at("exact_tail")).margin(0.03));
@@ -50,7 +51,7 @@ TEST_CASE("random projections as a task") {
   CHECK(metrics.at("tightness") == metrics.at("union_bound") / metrics.at("union_residual"));
   CHECK(study.compute(3) == study.compute(3));
   CHECK(study.compute(3) != study.compute(4));
-  CHECK_THROWS_WITH(RandomProjectionStudy({.dim = 8, .rank = 8}), "rank: expected 1..dim - 1 = 7, got 8");
+  CHECK_THROWS_WITH(RandomProjectionMeasurement({.dim = 8, .rank = 8}), "rank: expected 1..dim - 1 = 7, got 8");
 }
 
 TEST_CASE("random heads break no inequality, and say how loose the bounds are") {

@@ -56,7 +56,7 @@ tasks::TaskConfig bind_attention_heads(Reader& in) {
 }
 
 tasks::TaskConfig bind_head_spectra(Reader& in) {
-  tasks::SpectraStudyConfig task;
+  tasks::SpectraConfig task;
   task.model = bind_studied_model(in);
   task.text = bind_studied_text(in);
   in.set("length", task.length, {.low = 2, .high = most}, "tokens of a span");

@@ -8,7 +8,7 @@ namespace headroom::tasks {
 
 /// The lemma on random projections, on samples.
 struct RandomProjectionConfig {
-  using Made = class RandomProjectionStudy;
+  using Made = class RandomProjectionMeasurement;
   int64_t dim = 64, rank = 16;
   int64_t samples = 1000;  ///< random subspaces
   double epsilon = 0.05;   ///< of the tail
@@ -23,9 +23,9 @@ void validate(const RandomProjectionConfig& config);
 /// errors, `distance` Kolmogorov–Smirnov's of the samples to the Beta law, `tail` the share above √(1 − r/D) + ε with
 /// `exact_tail` and the lemma's `tail_bound` (c = 1/4), `union_residual` what a residual of N vectors exceeds with
 /// probability δ and the lemma's `union_bound`, and `tightness` = union_bound / union_residual.
-class RandomProjectionStudy : public Measurement {
+class RandomProjectionMeasurement : public Measurement {
  public:
-  explicit RandomProjectionStudy(const RandomProjectionConfig& config);
+  explicit RandomProjectionMeasurement(const RandomProjectionConfig& config);
   Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
 

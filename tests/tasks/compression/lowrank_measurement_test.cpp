@@ -1,5 +1,5 @@
 // What a study of low-rank heads measures.
-#include "tasks/compression/lowrank_study.h"
+#include "tasks/compression/lowrank_measurement.h"
 
 #include <cmath>
 
@@ -62,7 +62,7 @@ TEST_CASE("a model that differs from some layer on is measured as if it ran whol
 
 TEST_CASE("the study's numbers", "[compression]") {
   const LowRankConfig config = small_study();
-  const Metrics metrics = LowRankStudy(config, {}).compute(0);
+  const Metrics metrics = LowRankMeasurement(config, {}).compute(0);
   CHECK(metrics.at("ratio") == Approx(metrics.at("perplexity") / metrics.at("base_perplexity")));
   CHECK(metrics.at("kl") > 0);
   CHECK(metrics.at("cache_share") == 1);
@@ -75,15 +75,15 @@ TEST_CASE("the study's numbers", "[compression]") {
 
   LowRankConfig whole = config;
   whole.rank = 8;
-  CHECK(LowRankStudy(whole, {}).compute(0).at("ratio") == Approx(1).epsilon(1e-5));
+  CHECK(LowRankMeasurement(whole, {}).compute(0).at("ratio") == Approx(1).epsilon(1e-5));
 
   LowRankConfig each = config;
   each.layers = "each";
-  const Metrics layers = LowRankStudy(each, {}).compute(0);
+  const Metrics layers = LowRankMeasurement(each, {}).compute(0);
   for (const char* layer : {"0", "1"}) {
     LowRankConfig one = config;
     one.layers = layer;
-    const double ratio = LowRankStudy(one, {}).compute(0).at("ratio");
+    const double ratio = LowRankMeasurement(one, {}).compute(0).at("ratio");
     CHECK(ratio <= layers.at("ratio"));
     CHECK(ratio >= layers.at("least_ratio"));
     if (layers.at("most_layer") == std::stod(layer)) CHECK(ratio == layers.at("ratio"));
@@ -98,24 +98,25 @@ TEST_CASE("the study without some heads, or layers", "[compression]") {
     INFO(name_of(part));
     config.removed = part;
     config.spread = RankSpread::measured;
-    const Metrics measured = LowRankStudy(config, {}).compute(0);
+    const Metrics measured = LowRankMeasurement(config, {}).compute(0);
     CHECK(measured.at("kl") > 0);
     CHECK(measured.at("parameter_share") < 1);
     if (part != RemovedPart::heads) CHECK(measured.at("cache_share") == 0.5);
-    CHECK(measured == LowRankStudy(config, {}).compute(1));
+    CHECK(measured == LowRankMeasurement(config, {}).compute(1));
     config.spread = RankSpread::equal;
     std::set<double> ratios;
-    for (const uint64_t seed : {0, 1, 2, 3, 4, 5}) ratios.insert(LowRankStudy(config, {}).compute(seed).at("ratio"));
+    for (const uint64_t seed : {0, 1, 2, 3, 4, 5})
+      ratios.insert(LowRankMeasurement(config, {}).compute(seed).at("ratio"));
     CHECK(ratios.size() >= 2);
   }
   config.rank = 8;
-  CHECK(LowRankStudy(config, {}).compute(0).at("ratio") == 1);
+  CHECK(LowRankMeasurement(config, {}).compute(0).at("ratio") == 1);
 }
 
 TEST_CASE("the truncated SVD cannot be refined by its own weights", "[compression]") {
   LowRankConfig config = small_study();
   config.refinement = Refinement::weights;
-  const Metrics refined = LowRankStudy(config, {}).compute(0);
+  const Metrics refined = LowRankMeasurement(config, {}).compute(0);
   CHECK(refined.at("gradient_share") < 1e-4);
   CHECK(refined.at("error_ratio") > 1 - 1e-6);
   CHECK(refined.at("update_norm") > 0);
@@ -140,7 +141,7 @@ TEST_CASE("refined heads are validated on the calibration, unless they train on 
   config.training = {.steps = 2, .batch = 2, .context = 16, .warmup = 1};
   config.refinement_text = config.text, config.refinement_tokens = {180, 400};
   Metrics validation;
-  const Metrics metrics = *LowRankStudy(config, {}).run(0, {.validation = &validation});
+  const Metrics metrics = *LowRankMeasurement(config, {}).run(0, {.validation = &validation});
   CHECK(validation.at("ratio") != metrics.at("ratio"));
   CHECK(validation.at("last_loss") == metrics.at("last_loss"));
   const auto files = models::ModelFiles::open(config.model.model);
@@ -152,7 +153,7 @@ TEST_CASE("refined heads are validated on the calibration, unless they train on 
   CHECK(validation.at("base_perplexity") == whole.ppl);
   validation.clear();
   config.refinement_tokens.begin = 179;
-  CHECK(LowRankStudy(config, {}).run(0, {.validation = &validation}));
+  CHECK(LowRankMeasurement(config, {}).run(0, {.validation = &validation}));
   CHECK(validation.empty());
 }
 
@@ -161,7 +162,7 @@ TEST_CASE("studies that cannot be are refused", "[compression]") {
     LowRankConfig config = small_study();
     change(config);
     try {
-      LowRankStudy(config, {}).check();
+      LowRankMeasurement(config, {}).check();
     } catch (const Error& e) {
       return std::string(e.what());
     }

@@ -1,4 +1,4 @@
-#include "tasks/compression/lowrank_study.h"
+#include "tasks/compression/lowrank_measurement.h"
 
 #include <fmt/format.h>
 
@@ -103,12 +103,12 @@ void validate(const LowRankConfig& config) {
   if (config.layers != every_layer) validate_layer_set(config.layers);
 }
 
-LowRankStudy::LowRankStudy(const LowRankConfig& config, const DataRoots& roots)
+LowRankMeasurement::LowRankMeasurement(const LowRankConfig& config, const DataRoots& roots)
     : config_(config), model_(config.model, roots) {
   validate(config);
 }
 
-void LowRankStudy::check() const {
+void LowRankMeasurement::check() const {
   const models::TransformerConfig& config = model().description().config;
   require_suited(config_.qk, config);
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
@@ -142,13 +142,13 @@ void LowRankStudy::check() const {
           own, config_.calibration.begin, config_.calibration.end);
 }
 
-std::vector<int32_t> LowRankStudy::tokens_of(const StudiedTextConfig& text, TokenRange range) const {
+std::vector<int32_t> LowRankMeasurement::tokens_of(const StudiedTextConfig& text, TokenRange range) const {
   const std::vector<int32_t>& all = model().tokens_of(text);
   return {all.begin() + range.begin, all.begin() + std::min(range.end, std::ssize(all))};
 }
 
-CompressionRequest LowRankStudy::request_of(const std::set<int64_t>& layers, uint64_t seed,
-                                            const MeasurementRun& how) const {
+CompressionRequest LowRankMeasurement::request_of(const std::set<int64_t>& layers, uint64_t seed,
+                                                  const MeasurementRun& how) const {
   const models::TransformerConfig& config = model().description().config;
   CompressionRequest request{.plan = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers),
                              .layers = layers,
@@ -174,7 +174,7 @@ CompressionRequest LowRankStudy::request_of(const std::set<int64_t>& layers, uin
   return request;
 }
 
-models::ModelEdit LowRankStudy::refined_by_weights(const models::ModelEdit& edit, Metrics& metrics) const {
+models::ModelEdit LowRankMeasurement::refined_by_weights(const models::ModelEdit& edit, Metrics& metrics) const {
   const auto with_decay = [&](double decay) {
     return refine_weights(model().description().config, *model().weights(), edit, {.weight_decay = decay});
   };
@@ -187,8 +187,8 @@ models::ModelEdit LowRankStudy::refined_by_weights(const models::ModelEdit& edit
   return std::move(refinement.edit);
 }
 
-Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
-                                 Metrics* validation) const {
+Metrics LowRankMeasurement::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
+                                       Metrics* validation) const {
   Metrics metrics;
   Compressed smaller = compress(model(), request_of(layers, seed, how), how.device);
   if (config_.refinement == Refinement::weights) smaller.edit = refined_by_weights(smaller.edit, metrics);
@@ -211,7 +211,7 @@ Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed,
   return metrics;
 }
 
-Metrics LowRankStudy::each_layer(uint64_t seed, const MeasurementRun& how) const {
+Metrics LowRankMeasurement::each_layer(uint64_t seed, const MeasurementRun& how) const {
   const int64_t layers = model().description().config.layers, third = std::max<int64_t>(layers / 3, 1);
   Metrics most;
   double least = 0, least_layer = 0, most_layer = 0, early = 0, late = 0;
@@ -231,20 +231,20 @@ Metrics LowRankStudy::each_layer(uint64_t seed, const MeasurementRun& how) const
   return most;
 }
 
-std::optional<Metrics> LowRankStudy::run(uint64_t seed, const MeasurementRun& how) const {
+std::optional<Metrics> LowRankMeasurement::run(uint64_t seed, const MeasurementRun& how) const {
   check();
   if (config_.layers == every_layer) return each_layer(seed, how);
   return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed, how, how.validation);
 }
 
-std::map<std::string, std::string> LowRankStudy::data_hashes() const {
+std::map<std::string, std::string> LowRankMeasurement::data_hashes() const {
   std::map<std::string, std::string> hashes = model().hashes(config_.text);
   if (reads_calibration(config_)) hashes.merge(model().hashes(config_.calibration_text));
   if (target_of(config_.refinement)) hashes.merge(model().hashes(config_.refinement_text));
   return hashes;
 }
 
-std::string LowRankStudy::describe() const {
+std::string LowRankMeasurement::describe() const {
   const std::string layers = config_.layers == every_layer ? "each layer alone" : "layers " + config_.layers;
   if (config_.removed)
     return fmt::format("{}{} without {} in {}, of which {} numbers a head stay in the mean", config_.model.model,

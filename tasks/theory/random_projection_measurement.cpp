@@ -1,4 +1,4 @@
-#include "tasks/theory/random_projection_study.h"
+#include "tasks/theory/random_projection_measurement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,11 +18,11 @@ void validate(const RandomProjectionConfig& config) {
   require(config.delta > 0 && config.delta < 1, "delta: expected (0, 1), got {}", config.delta);
 }
 
-RandomProjectionStudy::RandomProjectionStudy(const RandomProjectionConfig& config) : config_(config) {
+RandomProjectionMeasurement::RandomProjectionMeasurement(const RandomProjectionConfig& config) : config_(config) {
   validate(config);
 }
 
-Metrics RandomProjectionStudy::compute(uint64_t seed) const {
+Metrics RandomProjectionMeasurement::compute(uint64_t seed) const {
   const ProjectionLaw law(config_.dim, config_.rank);
   const std::vector<double> squares = sample_residuals(config_.dim, config_.rank, config_.samples, seed);
   const auto n = static_cast<double>(squares.size());
@@ -46,7 +46,7 @@ Metrics RandomProjectionStudy::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::string RandomProjectionStudy::describe() const {
+std::string RandomProjectionMeasurement::describe() const {
   return fmt::format("{} random subspaces of {} of {} dimensions", config_.samples, config_.rank, config_.dim);
 }
 

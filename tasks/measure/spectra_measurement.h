@@ -9,8 +9,8 @@
 namespace headroom::tasks {
 
 /// How many dimensions the heads of one layer use.
-struct SpectraStudyConfig {
-  using Made = class SpectraStudy;
+struct SpectraConfig {
+  using Made = class SpectraMeasurement;
   StudiedModelConfig model{};
   StudiedTextConfig text{};
   int64_t length = 512;  ///< of a span
@@ -21,15 +21,15 @@ struct SpectraStudyConfig {
 };
 
 /// Throws Error naming the field and what is allowed.
-void validate(const SpectraStudyConfig& config);
+void validate(const SpectraConfig& config);
 
 /// Metrics, for each of query (W_Q), key (W_K), product (W_Qᵀ W_K) and weighted (C_q^½ C_k^½, by the activations; see
 /// HeadSpectra), over the layer's heads: the mean of their effective ranks X_rank, the least and the largest of them
 /// least_X_rank and most_X_rank, the mean of their largest singular values X_norm, and of the share of energy that
 /// `rank` values hold, X_energy. And `narrower_heads`, how many have a weighted rank below that of their product.
-class SpectraStudy : public Measurement {
+class SpectraMeasurement : public Measurement {
  public:
-  SpectraStudy(const SpectraStudyConfig& config, const DataRoots& roots);
+  SpectraMeasurement(const SpectraConfig& config, const DataRoots& roots);
   void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
@@ -38,14 +38,14 @@ class SpectraStudy : public Measurement {
  private:
   StudiedModel& model() const { return model_.get(); }
 
-  SpectraStudyConfig config_;
+  SpectraConfig config_;
   mutable HeldModel model_;
 };
 
 /// The names of its metrics.
 std::vector<std::string> spectra_metrics();
 
-inline std::set<std::string> metric_names_of(const SpectraStudyConfig&) {
+inline std::set<std::string> metric_names_of(const SpectraConfig&) {
   const std::vector<std::string> names = spectra_metrics();
   return {names.begin(), names.end()};
 }

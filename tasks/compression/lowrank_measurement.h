@@ -29,7 +29,7 @@ enum class RankSpread {
 
 /// What a trained model loses when its heads are made smaller.
 struct LowRankConfig {
-  using Made = class LowRankStudy;
+  using Made = class LowRankMeasurement;
   static constexpr bool runs_on_devices = true;
   StudiedModelConfig model{};
   StudiedTextConfig text{};  ///< whose first `tokens` are predicted
@@ -63,9 +63,9 @@ void validate(const LowRankConfig& config);
 /// 0, of their norm, and `error_ratio`, the squared error of the weights after over before; with any other `first_loss`
 /// and `last_loss`, means of its loss over ten steps, and as validation, which a choice between learning rates goes by,
 /// the same on the calibration's tokens, unless it trains on them or layers are "each".
-class LowRankStudy : public Measurement {
+class LowRankMeasurement : public Measurement {
  public:
-  LowRankStudy(const LowRankConfig& config, const DataRoots& roots);
+  LowRankMeasurement(const LowRankConfig& config, const DataRoots& roots);
   void check() const override;
   Metrics compute(uint64_t seed) const override { return *run(seed, {}); }
   std::optional<Metrics> run(uint64_t seed, const MeasurementRun& how) const override;

@@ -8,7 +8,7 @@ namespace headroom::tasks {
 
 /// One point of Lemma E.1: `terms` exponentials that shall be δ at `lag`.
 struct ExponentialSumConfig {
-  using Made = class ExponentialSumStudy;
+  using Made = class ExponentialSumMeasurement;
   /// `any`: the best rates there are. `linear`, `geometric`: fixed ones, best amplitudes. `cited`: what the lemma's
   /// source seems to construct.
   enum class Rates { any, linear, geometric, cited };
@@ -28,9 +28,9 @@ void validate(const ExponentialSumConfig& config);
 /// the certificate is from proving l1 >= 1 (0 beyond the lag), `log10_gain` of the fit that reaches l1, and
 /// `f32_error`, `bf16_error`, `f64_error`, the least l1 + ε·gain with at most `terms` heads on Chebyshev nodes; with
 /// float_limits `f32_limit` and `bf16_limit`, that of any number of heads on any rates.
-class ExponentialSumStudy : public Measurement {
+class ExponentialSumMeasurement : public Measurement {
  public:
-  explicit ExponentialSumStudy(const ExponentialSumConfig& config);
+  explicit ExponentialSumMeasurement(const ExponentialSumConfig& config);
   Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
 

@@ -1,5 +1,5 @@
 // The spectra of a layer's heads as a study tells them.
-#include "tasks/measure/spectra_study.h"
+#include "tasks/measure/spectra_measurement.h"
 
 #include <algorithm>
 
@@ -11,11 +11,11 @@ using testing::contains;
 
 TEST_CASE("a layer's ranks, norms and energies are those of its heads' spectra", "[probe]") {
   const std::string model = testing::source_root() + "/tests/models/pretrained/checkpoints/llama3.1";
-  SpectraStudyConfig config{.model = {.model = model}, .text = {.text = "random"}, .length = 20, .spans = 3};
+  SpectraConfig config{.model = {.model = model}, .text = {.text = "random"}, .length = 20, .spans = 3};
   config.layer = 1;
   config.energy = 0.8;
   config.rank = 3;
-  const SpectraStudy study(config, {});
+  const SpectraMeasurement study(config, {});
   const Metrics metrics = study.compute(1);
   StudiedModel own(config.model, {});
   TokenBatch texts;
@@ -46,9 +46,9 @@ TEST_CASE("a layer's ranks, norms and energies are those of its heads' spectra",
   CHECK(study.compute(0).at("product_norm") == metrics.at("product_norm"));
 
   config.layer = 2;
-  CHECK_THROWS_WITH(SpectraStudy(config, {}).check(), contains("there is no layer 2, it has 2"));
+  CHECK_THROWS_WITH(SpectraMeasurement(config, {}).check(), contains("there is no layer 2, it has 2"));
   config.energy = 0;
-  CHECK_THROWS_WITH(SpectraStudy(config, {}), contains("energy: expected (0, 1], got 0"));
+  CHECK_THROWS_WITH(SpectraMeasurement(config, {}), contains("energy: expected (0, 1], got 0"));
 }
 
 }  // namespace headroom::tasks

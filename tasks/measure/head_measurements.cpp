@@ -1,4 +1,4 @@
-#include "tasks/measure/head_studies.h"
+#include "tasks/measure/head_measurements.h"
 
 #include <algorithm>
 #include <cmath>

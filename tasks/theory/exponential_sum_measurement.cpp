@@ -1,4 +1,4 @@
-#include "tasks/theory/exponential_sum_study.h"
+#include "tasks/theory/exponential_sum_measurement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -69,9 +69,11 @@ void validate(const ExponentialSumConfig& config) {
   require(config.rate > 0 && std::isfinite(config.rate), "rate: expected > 0, got {}", config.rate);
 }
 
-ExponentialSumStudy::ExponentialSumStudy(const ExponentialSumConfig& config) : config_(config) { validate(config); }
+ExponentialSumMeasurement::ExponentialSumMeasurement(const ExponentialSumConfig& config) : config_(config) {
+  validate(config);
+}
 
-Metrics ExponentialSumStudy::compute(uint64_t) const {
+Metrics ExponentialSumMeasurement::compute(uint64_t) const {
   const int64_t lag = config_.lag, terms = config_.terms;
   const auto m = static_cast<double>(terms), t = static_cast<double>(lag);
   Metrics metrics;
@@ -95,7 +97,7 @@ Metrics ExponentialSumStudy::compute(uint64_t) const {
   return metrics;
 }
 
-std::string ExponentialSumStudy::describe() const {
+std::string ExponentialSumMeasurement::describe() const {
   const char* rates[] = {"any rates", "rates step·k", "geometric rates", "the cited construction"};
   return fmt::format("delta at lag {} by {} exponentials, {}", config_.lag, config_.terms,
                      rates[static_cast<size_t>(config_.rates)]);

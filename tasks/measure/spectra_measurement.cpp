@@ -1,4 +1,4 @@
-#include "tasks/measure/spectra_study.h"
+#include "tasks/measure/spectra_measurement.h"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ double energy_held(const std::vector<double>& values, int64_t rank) {
 
 }  // namespace
 
-void validate(const SpectraStudyConfig& config) {
+void validate(const SpectraConfig& config) {
   validate(config.model);
   validate(config.text);
   require(config.length >= 2, "length: expected >= 2, got {}", config.length);
@@ -42,18 +42,18 @@ void validate(const SpectraStudyConfig& config) {
   require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
 }
 
-SpectraStudy::SpectraStudy(const SpectraStudyConfig& config, const DataRoots& roots)
+SpectraMeasurement::SpectraMeasurement(const SpectraConfig& config, const DataRoots& roots)
     : config_(config), model_(config.model, roots) {
   validate(config);
 }
 
-void SpectraStudy::check() const {
+void SpectraMeasurement::check() const {
   const int64_t layers = model().description().config.layers;
   require(config_.layer < layers, "{}: there is no layer {}, it has {}", config_.model.model, config_.layer, layers);
   model().span(config_.text, config_.length, 0);
 }
 
-Metrics SpectraStudy::compute(uint64_t seed) const {
+Metrics SpectraMeasurement::compute(uint64_t seed) const {
   check();
   const int64_t first = static_cast<int64_t>(seed) * config_.spans;
   const auto all = model().spectra(config_.text, config_.length, first, config_.spans);
@@ -83,9 +83,9 @@ Metrics SpectraStudy::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::map<std::string, std::string> SpectraStudy::data_hashes() const { return model().hashes(config_.text); }
+std::map<std::string, std::string> SpectraMeasurement::data_hashes() const { return model().hashes(config_.text); }
 
-std::string SpectraStudy::describe() const {
+std::string SpectraMeasurement::describe() const {
   return fmt::format("spectra of the heads of layer {} of {}{}", config_.layer, config_.model.model,
                      config_.model.is_random ? " with random weights" : "");
 }
