@@ -29,7 +29,6 @@ struct Context {
   Precision precision = Precision::f32;
   Activations activations = Activations::exact;
   bool tf32 = false;           ///< f32 products on a GPU by tensor cores, which read 10 bits of mantissa
-  bool deterministic = false;  ///< only implementations that give the same bits every time
   Device device = cpu;         ///< where random fills and new models are put
   void* stream = nullptr;      ///< queue of the device's work (a cudaStream_t); null: the device's default one
   MemoryPool* pool = nullptr;  ///< where storages of the pool's device come from; null: the device's own pool
@@ -96,12 +95,6 @@ class ActivationsScope : ContextScope {
 class Tf32Scope : ContextScope {
  public:
   Tf32Scope() : ContextScope(with(&Context::tf32, true)) {}
-};
-
-/// Refuses every implementation whose bits may differ from one run to the next.
-class DeterministicScope : ContextScope {
- public:
-  explicit DeterministicScope(bool deterministic = true) : ContextScope(with(&Context::deterministic, deterministic)) {}
 };
 
 /// Random fills go to this device, and so do the weights and tables of models that are made meanwhile.

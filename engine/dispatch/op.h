@@ -34,7 +34,6 @@ struct Implementation {
   bool takes_strided = false;               ///< else every operand is made contiguous before
   bool (*supports)(const Call&) = nullptr;  ///< null: every problem; else a later row takes those that it refuses
   Device::Kind device = Device::Kind::cpu;
-  bool varies = false;  ///< the same operands may give other bits next time: never under a DeterministicScope
 };
 
 /// One row of an op's table, for people.
@@ -129,7 +128,6 @@ class Op final : public OpBase {
     for (const Implementation<Call>& row : rows()) {
       if (row.device != device || !row.dtypes.contains(first.dtype()) || (reference && !row.is_reference)) continue;
       if (row.supports && !row.supports(call)) continue;
-      if (row.varies && context().deterministic) continue;
       if (!row.takes_strided) make_contiguous(operands);
       return row.run(call);
     }

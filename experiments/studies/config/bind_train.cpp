@@ -98,10 +98,7 @@ void bind_keeping(Reader& in, TrainConfig& train) {
     in.complain("device", "train.optimizer.kind = \"muon\" runs on the CPU only: it has no kernels for cuda yet");
   in.set("tf32", train.tf32, "cuda: f32 products on tensor cores, which read 10 bits of mantissa");
   if (!train.tf32) in.leave_out("tf32");
-  in.set("deterministic", train.deterministic,
-         "refuse kernels whose bits may differ from one run to the next on the same machine");
-  for (const char* key : {"allow_emulation", "save_every", "keep_weights", "device", "deterministic"})
-    in.leave_out(key);
+  for (const char* key : {"allow_emulation", "save_every", "keep_weights", "device"}) in.leave_out(key);
 }
 
 }  // namespace

@@ -42,7 +42,6 @@ struct TrainConfig : tasks::TrainerConfig {
   bool timed = false;  ///< the phases of a step are timed and become metrics; the trial has the machine for itself
   // What follows changes no number of a trial beyond what another processor does, and is not part of its id; nor is
   // the device.
-  bool deterministic = false;    ///< refuse what does not give the same bits every time
   bool allow_emulation = false;  ///< of bf16 on a CPU without it
   double save_every = 20;        ///< seconds between checkpoints; 0: one before each step
   bool keep_weights = false;     ///< the judged weights stay as a file

@@ -118,7 +118,6 @@ class Trial {
         on_step_(on_step),
         files_(files),
         precision_(train_.precision),
-        deterministic_(train_.deterministic),
         stream_(train_.device),
         on_stream_(stream_.handle()),
         validation_(task.evaluation(tasks::Split::validation, train_.eval_sequences)),
@@ -396,7 +395,6 @@ class Trial {
   const StepHook& on_step_;
   const TrialFiles& files_;
   const engine::PrecisionScope precision_;
-  const engine::DeterministicScope deterministic_;
   const engine::DeviceStream stream_;
   const engine::StreamScope on_stream_;
   std::optional<engine::Tf32Scope> tf32_;
