@@ -7,7 +7,7 @@
 
 namespace headroom::models {
 
-Block::Block(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
+Block::Block(const TransformerConfig& config, const LayerConfig& layer, size_t index, RopeCache& rope,
              const WeightScope& scope)
     : place_(config.norm_place) {
   const auto norm = [&](const std::string& name) {

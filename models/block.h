@@ -18,7 +18,7 @@ struct BlockContext {
 class Block : public Module {
  public:
   /// The layer of that index.
-  Block(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
+  Block(const TransformerConfig& config, const LayerConfig& layer, size_t index, RopeCache& rope,
         const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)

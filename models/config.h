@@ -100,23 +100,28 @@ double yarn_attention(double factor, double weight = 1);
 
 /// An encoder (causal = false) or decoder stack between an input and a readout.
 struct TransformerConfig {
+  // The stack
   int64_t layers = 1;
   int64_t width = 64;             ///< D
   std::vector<HeadGroup> groups;  ///< of every layer
+  int64_t ffn_width = 0;          ///< of every layer; 0: no feed-forward network
+  int64_t o_rank = 0;             ///< of every layer
   /// Layers of unequal shape, `layers` of them, in place of groups, ffn_width and o_rank; empty: all are alike.
   std::vector<LayerConfig> unequal_layers;
-  int64_t max_length = 64;           ///< longest sequence (learned and sinusoidal positions)
-  int64_t window = 0;                ///< > 0: a position sees so many of the last, itself among them: a sliding window
-  std::vector<int64_t> full_layers;  ///< those that see every position all the same, ascending
-  int64_t vocab = 0;                 ///< > 0: token input through an embedding
-  double embedding_scale = 1;        ///< what an embedded token is multiplied by; a tied readout is not
-  int64_t input_dim = 0;      ///< > 0: real-valued tokens through a Projection; exactly one of vocab, input_dim is set
-  int64_t output_dim = 0;     ///< width of the readout; vocab when `tied`
-  int64_t readout_width = 0;  ///< > 0: the readout is Projection, GELU, Projection with this width between them
-  bool tied = false;          ///< the readout is the token embedding, without bias
+
+  // Input and readout
+  int64_t vocab = 0;           ///< > 0: token input through an embedding
+  int64_t input_dim = 0;       ///< > 0: real-valued tokens through a Projection; exactly one of vocab, input_dim is set
+  double embedding_scale = 1;  ///< what an embedded token is multiplied by; a tied readout is not
+  int64_t output_dim = 0;      ///< width of the readout; vocab when `tied`
+  int64_t readout_width = 0;   ///< > 0: the readout is Projection, GELU, Projection with this width between them
+  bool readout_bias = true;    ///< of a readout that is not tied
+  bool tied = false;           ///< the readout is the token embedding, without bias
   Pooling pooling = Pooling::none;
-  bool causal = false;
+
+  // Positions
   Positions positions = Positions::learned;
+  int64_t max_length = 64;  ///< longest sequence (learned and sinusoidal positions)
   double rope_base = 10000.0;
   RopeScaling rope_scaling;
   double window_rope_base = 0;  ///< > 0: of layers with a window, which then have a scaling of their own, too
@@ -124,22 +129,30 @@ struct TransformerConfig {
   bool rope_interleaved = false;   ///< turns the pairs (2i, 2i + 1) of a head, as GGUF's llama rows lie; else halves
   double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
   double alibi_slope_last = 0.05;
+
+  // Attention
+  bool causal = false;
+  int64_t window = 0;                 ///< > 0: a position sees so many of the last, itself among them: a sliding window
+  std::vector<int64_t> full_layers;   ///< those that see every position all the same, ascending
+  std::optional<double> logit_scale;  ///< default 1/√qk_dim of each group
+  bool qk_norm = false;               ///< RMS norm over each head's queries and keys, before they turn (Qwen3)
+  bool attention_bias = true;         ///< on Q, K, V and O,
+  std::optional<bool> q_bias, k_bias, v_bias, o_bias;  ///< where these do not say otherwise
+
+  // Feed-forward network
+  Activation activation = Activation::gelu;
+  std::string op_library, library_op;  ///< of Activation::library: the file, and the op's name in it
+  bool ffn_bias = true;
+
+  // Norms
   Norm norm = Norm::layer_norm;
   NormPlace norm_place = NormPlace::pre;
   bool final_norm = true;  ///< of pre-norm stacks
   double norm_eps = 1e-5;
-  bool qk_norm = false;   ///< RMS norm over each head's queries and keys, before they turn (Qwen3)
-  int64_t ffn_width = 0;  ///< of every layer; 0: no feed-forward network
-  int64_t o_rank = 0;     ///< of every layer
-  Activation activation = Activation::gelu;
-  std::string op_library, library_op;                  ///< of Activation::library: the file, and the op's name in it
-  bool attention_bias = true;                          ///< on Q, K, V and O,
-  std::optional<bool> q_bias, k_bias, v_bias, o_bias;  ///< where these do not say otherwise
-  bool ffn_bias = true;
-  bool readout_bias = true;           ///< of a readout that is not tied
-  double dropout = 0.0;               ///< on attention probabilities and on each residual branch
-  std::optional<double> logit_scale;  ///< default 1/√qk_dim of each group
-  bool checkpoint_blocks = false;     ///< recompute each block in backward
+
+  // Training
+  double dropout = 0.0;            ///< on attention probabilities and on each residual branch
+  bool checkpoint_blocks = false;  ///< recompute each block in backward
   Init init;
 };
 

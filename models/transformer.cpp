@@ -48,17 +48,19 @@ Var pool(const Var& h, const Tensor& key_mask) {
   return autograd::sum(h * weights, {1});                                                             // (B, D)
 }
 
+/// The keys of a pass without a cache.
+KeysAndValues keys_of(const ForwardContext& context) {
+  KeysAndValues keys = context.sequences
+                           ? sequence_keys(*context.sequences)
+                           : own_keys({context.key_mask, context.offset, context.length}, context.probabilities);
+  if (context.rounded_cache.all || context.rounded_cache.named) keys = rounded_keys(context.rounded_cache, keys);
+  return context.observer ? observed_keys(context.observer, keys) : keys;
+}
+
 /// Takes a block's dropout keys from the stream "dropout": before the block runs, so that it can run twice.
-BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, size_t index,
-                           const ForwardContext& context, int64_t batch, int64_t length) {
-  BlockContext block{.attention = {.key_mask = context.key_mask,
-                                   .offset = context.offset,
-                                   .length = context.length,
-                                   .layer = index,
-                                   .sequences = context.sequences}};
-  block.attention.probabilities = context.probabilities;
-  block.attention.rounded_to = context.rounded_cache;
-  if (context.observer) block.attention.observer = &context.observer;
+BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, const ForwardContext& context,
+                           const KeysAndValues& keys, int64_t batch, int64_t length) {
+  BlockContext block{.attention = {.keys = keys}};
   if (!context.training || config.dropout == 0) return block;
   block.dropout = block.attention.dropout = config.dropout;
   for (const HeadGroup& group : layer.groups)
@@ -98,7 +100,7 @@ Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
   layers_ = layers_of(config);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const std::string name = fmt::format("blocks.{}", i);
-    blocks_.push_back(std::make_unique<Block>(config, layers_[i], static_cast<int64_t>(i), rope_, scope.at(name)));
+    blocks_.push_back(std::make_unique<Block>(config, layers_[i], i, rope_, scope.at(name)));
     add_child(name, *blocks_.back());
   }
   if (config.final_norm && config.norm_place != NormPlace::post) {
@@ -162,7 +164,7 @@ Var Transformer::forward(const Tensor& input, const ForwardContext& context) con
 Var Transformer::layer(size_t index, const Var& h, const ForwardContext& context) const {
   require(index < blocks_.size(), "transformer: layer {} of {}", index, blocks_.size());
   require(!context.training, "transformer: single layers do not train");
-  return blocks_[index]->forward(h, block_context(config_, layers_[index], index, context, h.dim(0), h.dim(1)));
+  return blocks_[index]->forward(h, {.attention = {.keys = keys_of(context)}});
 }
 
 const Attention& Transformer::attention(size_t layer) const {
@@ -196,7 +198,7 @@ Tensor Transformer::decode_at(const Tensor& token, ModelCache& state) const {
   const TokenPlace place{engine::position_of(token), engine::length_of(token)};
   Var h = embedded(engine::token_of(token));  // (1, 1, D)
   if (positions_.defined()) h = h + autograd::embedding(positions_, place.position);
-  return readout(through_blocks(h, {}, &state, &place)).value();
+  return readout(through_blocks(h, {}, recorded_keys(state, place))).value();
 }
 
 Tensor Transformer::decode(const Tensor& input, ModelCache& state, const Tensor& key_mask, int64_t last) const {
@@ -224,7 +226,7 @@ Tensor Transformer::decode_together(const Tensor& tokens, const std::vector<Sequ
   try {
     const Var h = embed(tokens, sequences);  // (1, T, D)
     for (const SequenceRows& own : rows) own.state->forget_hidden();
-    return readout(through_blocks(h, {.sequences = &sequences}, nullptr, nullptr)).value();
+    return readout(through_blocks(h, {}, sequence_keys(sequences))).value();
   } catch (...) {
     for (size_t i = 0; i < rows.size(); ++i) rows[i].state->truncate(sequences.first[i]);
     throw;
@@ -246,7 +248,8 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, ModelCach
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},
             "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask);
   if (state) state->forget_hidden();
-  h = through_blocks(h, context, state, nullptr);
+  h = through_blocks(
+      h, context, state ? cached_keys(*state, {context.key_mask, context.offset, context.length}) : keys_of(context));
   if (last > 0) h = autograd::slice(h, 1, length - last, length);                // (B, last, D)
   if (config_.pooling == Pooling::last) h = last_position(h, context.key_mask);  // (B, D)
   if (final_norm_) h = final_norm_->forward(h);
@@ -255,14 +258,11 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, ModelCach
   return outputs(h);
 }
 
-Var Transformer::through_blocks(Var h, const ForwardContext& context, ModelCache* state,
-                                const TokenPlace* place) const {
+Var Transformer::through_blocks(Var h, const ForwardContext& context, const KeysAndValues& keys) const {
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    BlockContext own = block_context(config_, layers_[i], i, context, h.dim(0), h.dim(1));
-    if (state) own.attention.caches = &state->layer(i);
-    own.attention.place = place;
+    const BlockContext own = block_context(config_, layers_[i], context, keys, h.dim(0), h.dim(1));
     const Block* layer = blocks_[i].get();
-    h = config_.checkpoint_blocks && !place
+    h = config_.checkpoint_blocks && engine::context().records
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
             : layer->forward(h, own);
     if (context.states) context.states->push_back(h);

@@ -29,9 +29,9 @@ struct ForwardContext {
   /// forward() puts here the residual stream after each layer, (B, T, D), and last the final norm's output (without one
   /// the last layer's again), with their place in the graph.
   std::vector<Var>* states = nullptr;
-  /// Keys and values as a cache of these types has them (AttentionContext::rounded_to).
+  /// Keys and values as a cache of these types has them (rounded_keys()).
   CacheTypes rounded_cache{};
-  /// layer() only: whose rows the hidden states are (AttentionContext::sequences).
+  /// layer() only: whose rows the hidden states are (sequence_keys()).
   const SequenceTokens* sequences = nullptr;
 };
 
@@ -88,8 +88,8 @@ class Transformer : public Module {
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
   Var embedded(const Tensor& tokens) const;  ///< i64 (B, T) → (B, T, D), without positions
   Var outputs(Var h) const;                  ///< the readout without the norm before it
-  /// h (B, T, D) behind the last block. `place`: of the one token that h is, with `state`.
-  Var through_blocks(Var h, const ForwardContext& context, ModelCache* state, const TokenPlace* place) const;
+  /// h (B, T, D) after the last block.
+  Var through_blocks(Var h, const ForwardContext& context, const KeysAndValues& keys) const;
   Var run(const Tensor& input, const ForwardContext& context, ModelCache* state, int64_t last) const;
   void require_decodable(ModelCache& state) const;
 

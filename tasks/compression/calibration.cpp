@@ -32,13 +32,14 @@ void require_calibrated(const models::TransformerConfig& config, const Calibrati
 Tensor heads_of(const Tensor& x, int64_t begin, int64_t end) { return x.slice(2, begin, end).contiguous(); }
 
 void observe_joined(LayerMoments& moments, const models::AttentionInputs& in) {
-  const int64_t kv_heads = in.k.dim(2), shared = in.q.dim(2) / kv_heads, length = in.k.dim(1);
+  const Tensor &q = in.q.value(), &values = in.v.value();
+  const int64_t kv_heads = in.k.dim(2), shared = q.dim(2) / kv_heads, length = q.dim(1);
   std::vector<Tensor> keys;
   for (int64_t kv = 0; kv + 1 < kv_heads; ++kv) {
-    const Tensor k = heads_of(in.k, kv, kv + 2);                                           // (1, T, 2, d)
-    const Tensor v = heads_of(in.v, kv, kv + 2).reshape({1, length, 1, 2 * in.v.dim(3)});  // (1, T, 1, 2d_v)
-    const Tensor y = engine::attention(heads_of(in.q, kv * shared, (kv + 2) * shared), k, engine::concat({v, v}, 2), {},
-                                       {.causal = true, .scale = in.scale, .window = in.window})
+    const Tensor k = heads_of(in.k.value(), kv, kv + 2);                                       // (1, T, 2, d)
+    const Tensor v = heads_of(values, kv, kv + 2).reshape({1, length, 1, 2 * values.dim(3)});  // (1, T, 1, 2d_v)
+    const Tensor y = engine::attention(heads_of(q, kv * shared, (kv + 2) * shared), k, engine::concat({v, v}, 2), {},
+                                       in.options)
                          .y.to(engine::cpu)
                          .to(DType::f64);                        // (1, T, 2G, 2d_v)
     keys.push_back(k.reshape({1, length, 1, 2 * in.k.dim(3)}));  // (1, T, 1, 2d)
@@ -51,11 +52,10 @@ void observe_joined(LayerMoments& moments, const models::AttentionInputs& in) {
 /// Sums are kept on the CPU, in f64, wherever the model is.
 void observe(LayerMoments& moments, const CalibrationNeeds& needs, const models::AttentionInputs& in) {
   if (needs.before_turn) moments.before.add(in.raw_q.to(engine::cpu), in.raw_k.to(engine::cpu));
-  if (needs.after_turn) moments.after.add(in.q.to(engine::cpu), in.k.to(engine::cpu));
+  if (needs.after_turn) moments.after.add(in.q.value().to(engine::cpu), in.k.value().to(engine::cpu));
   if (needs.joined) observe_joined(moments, in);
   if (!needs.outputs) return;
-  const Tensor y = engine::attention(in.q, in.k, in.v, {}, {.causal = true, .scale = in.scale, .window = in.window})
-                       .y;  // (1, T, H, d_v)
+  const Tensor y = engine::attention(in.q.value(), in.k.value(), in.v.value(), {}, in.options).y;  // (1, T, H, d_v)
   add_moments(moments.outputs, y.to(engine::cpu));
 }
 

@@ -88,13 +88,12 @@ Var hidden_error(const std::vector<Var>& states, const std::vector<Var>& wanted,
 /// The error of one layer that is given x (B, T, D): Σ (a - a_teacher)² / (B·H·pairs).
 Var attention_error(const models::Attention& student, const models::Attention& teacher, const Tensor& x,
                     const Tensor& mask, bool is_causal) {
-  const models::AttentionContext context{.key_mask = mask};
   Var wanted;
   {
     const NoGrad no_grad;
-    wanted = teacher.weights(Var(x), context);  // (B, H, T, T)
+    wanted = teacher.weights(Var(x), mask);  // (B, H, T, T)
   }
-  const Var error = student.weights(Var(x), context) - wanted;
+  const Var error = student.weights(Var(x), mask) - wanted;
   const int64_t rows = wanted.dim(0) * wanted.dim(1), length = wanted.dim(2);
   const int64_t pairs = rows * (is_causal ? length * (length + 1) / 2 : length * length);
   return autograd::sum(error * error) * (1.0 / static_cast<double>(std::max<int64_t>(1, pairs)));

@@ -78,14 +78,15 @@ void require_probed(const models::TransformerConfig& config) {
 }
 
 std::vector<QueryMeasures> query_measures(const models::AttentionInputs& in, const std::vector<int64_t>& positions) {
-  const Tensor q = in.q.to(engine::DType::f64).contiguous(), k = in.k.to(engine::DType::f64).contiguous();
+  const auto wide = [](const Tensor& x) { return x.to(engine::cpu).to(engine::DType::f64).contiguous(); };
+  const Tensor q = wide(in.q.value()), k = wide(in.k.value());
   const int64_t heads = q.dim(2), shared = heads / k.dim(2), queries = static_cast<int64_t>(positions.size());
   std::vector<QueryMeasures> measures(static_cast<size_t>(heads * queries));
   engine::parallel_ranges(heads * queries, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t head = i / queries, position = positions[static_cast<size_t>(i % queries)];
       measures[static_cast<size_t>(i)] =
-          measures_of(logits_of(q, k, position, head, head / shared, in.scale), position, in.window);
+          measures_of(logits_of(q, k, position, head, head / shared, *in.options.scale), position, in.options.window);
     }
   });
   return measures;

@@ -41,7 +41,7 @@ void add_moments(MomentsByHead& moments, const Tensor& x);
 class ScoreMoments {
  public:
   /// Another text, from what attention's observer is told with a batch of one.
-  void add(const models::AttentionInputs& in) { add(in.raw_q, in.raw_k); }
+  void add(const models::AttentionInputs& in) { add(in.raw_q.to(engine::cpu), in.raw_k.to(engine::cpu)); }
   /// The same of any queries (1, T, H, d) and keys (1, T, H_kv, d).
   void add(const Tensor& q, const Tensor& k);
   const MomentsByHead& queries() const { return queries_; }  ///< per query head

@@ -173,7 +173,7 @@ ModelProbe probe_model(const models::Transformer& model, const std::vector<int32
       const int64_t length = probe.spans[piece.length].length;
       try {
         models::ForwardContext context;
-        context.observer = [&](const models::AttentionInputs& in) { meter.add(piece, in.to(engine::cpu)); };
+        context.observer = [&](const models::AttentionInputs& in) { meter.add(piece, in); };
         piece.hidden = model.layer(index, autograd::Var(piece.hidden), context).value();  // (1, L, D)
       } catch (const Error& error) {
         throw error.in(fmt::format("layer {}, tokens [{}, {}) of the text", layer, piece.start, piece.start + length));

@@ -128,10 +128,10 @@ TEST_CASE("layer by layer is all at once, and an observer sees every head", "[pr
   CHECK(seen[1].q.shape() == Shape{1, 28, 6, 4});
   CHECK(seen[1].k.shape() == Shape{1, 28, 2, 4});
   CHECK(seen[1].x.shape() == Shape{1, 28, 24});
-  CHECK(seen[1].scale == 0.5);
+  CHECK(seen[1].options.scale == 0.5);
   // Position 0 does not turn.
-  CHECK(seen[0].q.slice(1, 0, 1).to_vector<double>() == seen[0].raw_q.slice(1, 0, 1).to_vector<double>());
-  CHECK(seen[0].q.to_vector<double>() != seen[0].raw_q.to_vector<double>());
+  CHECK(seen[0].q.value().slice(1, 0, 1).to_vector<double>() == seen[0].raw_q.slice(1, 0, 1).to_vector<double>());
+  CHECK(seen[0].q.value().to_vector<double>() != seen[0].raw_q.to_vector<double>());
 }
 
 TEST_CASE("a sliding window in a GGUF file hides what lies before it", "[pretrained]") {

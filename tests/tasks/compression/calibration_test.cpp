@@ -55,7 +55,7 @@ TEST_CASE("a calibration has the moments of queries, keys and outputs over all t
   std::vector<Tensor> probabilities;
   std::vector<Tensor> values;
   context.observer = [&](const models::AttentionInputs& in) {
-    if (in.layer == 1) raw_q.push_back(in.raw_q), k.push_back(in.k), values.push_back(in.v);
+    if (in.layer == 1) raw_q.push_back(in.raw_q), k.push_back(in.k.value()), values.push_back(in.v.value());
   };
   for (const auto& text : two_texts()) {
     probabilities.clear();

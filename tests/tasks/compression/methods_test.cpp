@@ -280,8 +280,8 @@ TEST_CASE("maps made for turned scores leave out less of them than maps that ign
         for (int64_t h = 0; h < in.q.dim(2); ++h)
           for (int64_t i = 0; i < length; ++i)
             for (int64_t j = 0; j <= i; ++j) {
-              const float* q = in.q.data<float>() + (i * in.q.dim(2) + h) * width;
-              const float* k = in.k.data<float>() + (j * in.k.dim(2) + h / shared) * width;
+              const float* q = in.q.value().data<float>() + (i * in.q.dim(2) + h) * width;
+              const float* k = in.k.value().data<float>() + (j * in.k.dim(2) + h / shared) * width;
               double sum = 0;
               for (int64_t d = 0; d < width; ++d) sum += double{q[d]} * double{k[d]};
               scores.push_back(sum);

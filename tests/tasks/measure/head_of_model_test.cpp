@@ -47,10 +47,10 @@ std::vector<double> logits_by_model(StudiedModel& model, const HeadSource& of, i
   context.observer = [&](const models::AttentionInputs& in) {
     if (static_cast<int64_t>(in.layer) != of.layer) return;
     const int64_t dim = in.q.dim(3), key = of.head / (in.q.dim(2) / in.k.dim(2));
-    const Tensor q = in.q.to(DType::f64).slice(2, of.head, of.head + 1).contiguous().reshape({length, dim});
-    const Tensor k = in.k.to(DType::f64).slice(2, key, key + 1).contiguous().reshape({length, dim});
+    const Tensor q = in.q.value().to(DType::f64).slice(2, of.head, of.head + 1).contiguous().reshape({length, dim});
+    const Tensor k = in.k.value().to(DType::f64).slice(2, key, key + 1).contiguous().reshape({length, dim});
     z = engine::matmul(q, k, false, true).to_vector<double>();
-    for (double& value : z) value *= in.scale;
+    for (double& value : z) value *= *in.options.scale;
   };
   hidden_states(model.transformer(), {model.span(of.text, length, 3)}, context);
   return z;
