@@ -51,9 +51,7 @@ const char* name_of(Positions positions) { return scheme_of(positions).name; }
 
 const char* name_of(Norm norm) { return name_in(norm_names, norm); }
 const char* name_of(NormPlace place) { return name_in(norm_place_names, place); }
-const char* name_of(Activation activation) {
-  return activation == Activation::library ? "library" : name_in(activation_names, activation);
-}
+const char* name_of(Activation activation) { return name_in(activation_names, activation); }
 const char* name_of(Pooling pooling) { return name_in(pooling_names, pooling); }
 const char* name_of(InitScheme scheme) { return name_in(init_scheme_names, scheme); }
 const char* name_of(RopeScalingKind kind) { return name_in(rope_scaling_names, kind); }

@@ -55,9 +55,8 @@ enum class Positions { none, sinusoidal, learned, rope, alibi, rope_alibi };
 enum class Norm { none, layer_norm, rms_norm };
 /// `both`: before each branch, and once more on what it adds (Gemma).
 enum class NormPlace { pre, post, both };
-/// `swiglu`, `geglu`: gated by silu or by gelu_tanh. `library`: an op of a shared library
-/// (models/op_library/op_library.h).
-enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, geglu, library };
+/// `swiglu`, `geglu`: gated by silu or by gelu_tanh.
+enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, geglu };
 /// Whether the feed-forward network has a third matrix, of a gate.
 inline bool is_gated(Activation activation) {
   return activation == Activation::swiglu || activation == Activation::geglu;
@@ -141,7 +140,6 @@ struct TransformerConfig {
 
   // Feed-forward network
   Activation activation = Activation::gelu;
-  std::string op_library, library_op;  ///< of Activation::library: the file, and the op's name in it
   bool ffn_bias = true;
 
   // Norms

@@ -10,7 +10,6 @@ inline constexpr NameTable<Norm, 3> norm_names{
     {{Norm::none, "none"}, {Norm::layer_norm, "layer_norm"}, {Norm::rms_norm, "rms_norm"}}};
 inline constexpr NameTable<NormPlace, 3> norm_place_names{
     {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}, {NormPlace::both, "both"}}};
-/// Built-in ones: files of models hold no other.
 inline constexpr NameTable<Activation, 6> activation_names{{{Activation::relu, "relu"},
                                                             {Activation::gelu, "gelu"},
                                                             {Activation::gelu_tanh, "gelu_tanh"},

@@ -13,7 +13,6 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
     add_child(name, *projection);
     return projection;
   };
-  if (activation_ == Activation::library) op_ = &library_op(config.op_library, config.library_op);
   if (is_gated(activation_)) gate_ = project("gate", width_, hidden_, false);
   up_ = project("up", width_, hidden_, false);
   down_ = project("down", hidden_, width_, true);
@@ -32,8 +31,6 @@ Var FeedForward::forward(const Var& x) const {
       return down_->forward(autograd::silu(h));
     case Activation::geglu:
       return down_->forward(autograd::gelu_tanh(gate_->forward(x)) * h);
-    case Activation::library:
-      return down_->forward((*op_)(h));
     case Activation::swiglu:
       break;
   }
@@ -41,8 +38,7 @@ Var FeedForward::forward(const Var& x) const {
 }
 
 std::string FeedForward::describe() const {
-  return fmt::format("{} feed-forward {} -> {} -> {}", op_ ? op_->name() : name_of(activation_), width_, hidden_,
-                     width_);
+  return fmt::format("{} feed-forward {} -> {} -> {}", name_of(activation_), width_, hidden_, width_);
 }
 
 }  // namespace headroom::models

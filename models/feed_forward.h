@@ -1,5 +1,4 @@
 #pragma once
-#include "models/op_library/op_library.h"
 #include "models/weights/projection.h"
 
 namespace headroom::models {
@@ -8,7 +7,7 @@ namespace headroom::models {
 /// (Shazeer, "GLU variants improve Transformer", 2020).
 class FeedForward : public Module {
  public:
-  /// `hidden` wide. Loads the library where the activation is an op of one.
+  /// `hidden` wide.
   FeedForward(const TransformerConfig& config, int64_t hidden, const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
@@ -17,7 +16,6 @@ class FeedForward : public Module {
 
  private:
   Activation activation_;
-  const LibraryOp* op_ = nullptr;  ///< of Activation::library
   int64_t width_, hidden_;
   std::unique_ptr<Projection> gate_;  ///< of a gated one
   std::unique_ptr<Projection> up_, down_;

@@ -192,8 +192,6 @@ void validate(const TransformerConfig& c) {
   check(c.dropout >= 0 && c.dropout < 1, "dropout", "is {}; it must be at least 0 and below 1", c.dropout);
   check(!c.logit_scale || std::isfinite(*c.logit_scale), "logit_scale", "is {}; it must be finite",
         c.logit_scale.value_or(0));
-  check(c.activation != Activation::library || (!c.op_library.empty() && !c.library_op.empty()), "activation",
-        "is an op of a library; it needs the library's file and the op's name");
   require_deviation("init.std", c.init.std);
   require_deviation("init.embedding_std", c.init.embedding_std);
   require_deviation("init.position_std", c.init.position_std);

@@ -200,12 +200,7 @@ void read_into(T& value, const Json& json, const JsonPlace& place) {
 
 }  // namespace
 
-Ordered json_of(const TransformerConfig& config) {
-  require(config.activation != Activation::library,
-          "the model's activation {} is an op of {}: files of models hold built-in activations only", config.library_op,
-          config.op_library);
-  return written(config);
-}
+Ordered json_of(const TransformerConfig& config) { return written(config); }
 
 TransformerConfig read_config(const Json& json, const std::string& source, const std::string& path) {
   TransformerConfig config;

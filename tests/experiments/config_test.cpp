@@ -233,18 +233,6 @@ TEST_CASE("a series overrides keys, its own sweep and overlay") {
                  "series.report.x: a series overrides only report.overlay"));
 }
 
-TEST_CASE("an overlay from a file") {
-  const StudyFile file(
-      replaced(small_study(), "[[claim]]", "overlay = { file = \"curve.json\", path = [\"t\", \"a b\"] }\n[[claim]]"));
-  std::ofstream(file.folder() / "curve.json") << R"({"t": {"a b": {"4": 0.5, "1": 2}}})";
-  const Study study = load_study(file.path());
-  CHECK(study.head.report.overlays.at(0).points == std::vector<std::pair<double, double>>{{1, 2}, {4, 0.5}});
-  std::ofstream(file.folder() / "curve.json") << R"({"t": {"a b": {"four": 0.5}}})";
-  CHECK(contains(error_of([&] { load_study(file.path()); }), "\"four\" is not number: number"));
-  std::filesystem::remove(file.folder() / "curve.json");
-  CHECK(contains(error_of([&] { load_study(file.path()); }), "cannot read the file of points"));
-}
-
 TEST_CASE("heads come equal or in groups") {
   const StudyFile file(replaced(small_study(), "head_dim  = \"width / heads\"", "qk_dim    = 3\nv_dim     = 5"));
   const models::HeadGroup group = load_study(file.path()).trials[0].config.model.groups.at(0);
@@ -259,19 +247,14 @@ TEST_CASE("keys of a model that a study need not give leave its trials' ids as t
     return load_study(file.path()).trials[0].config;
   };
   const TrialConfig plain = first(small_study());
-  for (const char* key : {"rank", "q_bias", "qk_norm", "readout_bias", "\"layer\""})
+  for (const char* key : {"q_bias", "qk_norm", "readout_bias", "\"layer\""})
     CHECK_FALSE(contains(plain.model_record, key));
-  const TrialConfig given = first(replaced(small_study(), "ffn_width = 0",
-                                           "ffn_width = 0\nq_rank = 2\no_rank = 1\nq_bias = false\nqk_norm = true"));
-  CHECK(given.model.groups.at(0).q_rank == 2);
-  CHECK(given.model.o_rank == 1);
+  const TrialConfig given =
+      first(replaced(small_study(), "ffn_width = 0", "ffn_width = 0\nq_bias = false\nqk_norm = true"));
   CHECK_FALSE(models::attention_biases(given.model).q);
   CHECK(models::attention_biases(given.model).k);
   CHECK(given.model.qk_norm);
-  for (const char* key : {"\"q_rank\":2", "\"o_rank\":1", "\"q_bias\":false", "\"qk_norm\":true"})
-    CHECK(contains(given.model_record, key));
-  CHECK(contains(problems_of(small_study(), {"model.q_rank=9"}).at(0),
-                 "model.q_rank: is 9; it must be 0 (no factors) or at most the matrix's smaller side"));
+  for (const char* key : {"\"q_bias\":false", "\"qk_norm\":true"}) CHECK(contains(given.model_record, key));
 }
 
 TEST_CASE("layers of unequal shape are a list of tables") {

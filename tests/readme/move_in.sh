@@ -12,11 +12,15 @@ tar -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . | tar -xf - -
 cd "$scratch"
 example() { awk -v name="$1" '/^```/ { on = $2 == name; next } on' docs/adding.md >"$1"; }
 
-cp -r examples/softplus/engine examples/softplus/autograd examples/softplus/tests .
+cp -r examples/softplus/engine examples/softplus/autograd examples/softplus/experiments examples/softplus/tests .
 example softsign
 sed -i '/^}  \/\/ namespace/e cat softsign' engine/ops/elementwise/math_functions.h
 sed -i '/define HEADROOM_UNARY_OPS/a\  X(softsign, Softsign) \\' engine/ops/elementwise/unary_list.h
 printf 'softplus\nsoftsign\n' >>engine/ops.txt
+for part in activation-value activation-name activation-case; do example $part; done
+sed -i "s/^enum class Activation { .*geglu/&, $(cat activation-value)/" models/config.h
+sed -i "s/NameTable<Activation, 6>/NameTable<Activation, 7>/; s/{Activation::geglu, .geglu.}/&, $(cat activation-name)/" models/config_names.h
+sed -i '/^  switch (activation_) {/r activation-case' models/feed_forward.cpp
 
 cp -r examples/tq2_0/engine examples/tq2_0/tests .
 sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/tq2_0.h"|
@@ -49,7 +53,7 @@ ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/conve
 }
 check() { "$@" >tests.log 2>&1 || { cat tests.log; exit 1; }; }
 for program in quantized-test models-test convert-test tasks-test claims-test; do check build/tests/$program; done
-check build/tests/smoke-test 'smoke of recall'
+for study in recall softplus-or-relu; do check build/tests/smoke-test "smoke of $study"; done
 check build/tests/claims-simulation-test '[jump]'
 build/tests/op-suite softplus,softsign,quantized_linear >suite.log 2>&1 || { cat suite.log; exit 1; }
 sed -n "s/^op-suite: //p" suite.log

@@ -43,11 +43,9 @@ struct StudyInfo {
   std::vector<ClaimConfig> claims;
   std::vector<std::string> overrides;  ///< settings ("train.steps=10") as given, where they change trials or report
 };
-StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
-                    Complaints& problems);
+StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScope& metrics, Complaints& problems);
 /// The same from an open reader.
-void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
-               StudyInfo& head);
+void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, StudyInfo& head);
 
 /// The name of one [[series]], after a check that it overrides nothing but what decides its trials and its overlay.
 std::string read_series(const Value& series, const std::vector<std::string>& taken, Complaints& problems);
@@ -57,10 +55,9 @@ void describe_series(Reader& in);
 /// [report] without its overlay. A metric that the trials cannot have is a problem.
 ReportConfig bind_report(Reader& in, const ReportScope& metrics);
 
-/// report.overlay: "paper-bound", whose points paper_bound_overlay() adds; or { file = "data/x.json", path = ["key", …]
-/// }, a JSON object of number → number, with the file's name relative to `folder`, the study's; or { points = [[x, y],
-/// …] }. Without points when there is none.
-Overlay bind_overlay(Reader& report, const std::string& folder);
+/// report.overlay: "paper-bound", whose points paper_bound_overlay() adds, or { points = [[x, y], …] }. Without points
+/// when there is none.
+Overlay bind_overlay(Reader& report);
 
 /// What `overlay = "paper-bound"` draws over the trials of one series.
 Overlay paper_bound_overlay(const std::vector<PlannedTrial>& trials, const std::string& series);

@@ -103,13 +103,12 @@ std::string take_series_keys(Reader& in) {
 
 }  // namespace
 
-void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
-               StudyInfo& head) {
+void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, StudyInfo& head) {
   in.optional_table("study", "what the study is called", [&](Reader& study) { bind_study(study, head); });
   StudyScope study = scope;
   in.optional_table("report", "what is drawn", [&](Reader& report) {
     head.report = bind_report(report, metrics);
-    bind_overlay(report, folder);
+    bind_overlay(report);
     study.x_name = last_word(head.report.x_key);
     study.y_metric = head.report.y_metric;
     report.tables("lines", "what the figures draw first, where there are more than four series",
@@ -122,13 +121,12 @@ void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, 
   check_answer(in, head);
 }
 
-StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
-                    Complaints& problems) {
+StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScope& metrics, Complaints& problems) {
   StudyInfo head;
   Reader in(root, "", problems);
   for (const char* key : {"study", "report"})
     if (!in.has(key)) in.complain(key, "missing table");
-  bind_info(in, scope, metrics, folder, head);
+  bind_info(in, scope, metrics, head);
   in.skip({"task", "model", "train", "sweep", "series", "profile"});
   in.finish();
   return head;

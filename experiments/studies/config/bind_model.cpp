@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "experiments/studies/config/beside.h"
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/toml/reader.h"
 #include "models/config_names.h"
@@ -15,26 +14,10 @@ using models::HeadGroup;
 using models::TransformerConfig;
 
 /// Keys that came later than the first studies.
-int64_t optional_rank(Reader& in, const std::string& key, const char* doc, const char* none = "0: a whole matrix") {
-  const int64_t rank = in.integer(key, {0, none}, {.low = 0, .high = most}, doc);
-  in.leave_out_default(key);
-  return rank;
-}
-
 bool optional_flag(Reader& in, const std::string& key, const Default<bool>& fallback, const char* doc) {
   const bool value = in.flag(key, fallback, doc);
   in.leave_out_default(key);
   return value;
-}
-
-void bind_ranks(Reader& in, HeadGroup& group) {
-  group.q_rank = optional_rank(in, "q_rank", "rank of the queries' projection, then two factors");
-  group.k_rank = optional_rank(in, "k_rank", "rank of the keys' projection, then two factors");
-  group.v_rank = optional_rank(in, "v_rank", "rank of the values' projection, then two factors");
-  group.q_head_rank = optional_rank(in, "q_head_rank", "rank of each head's queries: two factors per head");
-  group.k_head_rank = optional_rank(in, "k_head_rank", "rank of each head's keys: two factors per head");
-  group.score_dim =
-      optional_rank(in, "score_dim", "width that queries and keys are mapped to after they turn", "0: no map");
 }
 
 void bind_kv_heads(Reader& in, HeadGroup& group) {
@@ -58,7 +41,6 @@ HeadGroup bind_heads(Reader& in, int64_t width) {
   group.qk_dim = in.integer("qk_dim", {head_dim, "head_dim"}, count, "width of a head's queries and keys");
   group.v_dim = in.integer("v_dim", {head_dim, "head_dim"}, count, "width of a head's values");
   bind_kv_heads(in, group);
-  bind_ranks(in, group);
   return group;
 }
 
@@ -68,7 +50,6 @@ HeadGroup bind_group(Reader& in) {
   group.qk_dim = in.integer("qk_dim", std::nullopt, count, "width of a head's queries and keys");
   group.v_dim = in.integer("v_dim", std::nullopt, count, "width of a head's values");
   bind_kv_heads(in, group);
-  bind_ranks(in, group);
   return group;
 }
 
@@ -78,7 +59,6 @@ models::LayerConfig bind_layer(Reader& in) {
   in.tables("groups", "the layer's heads, a table for each shape",
             [&](Reader& group) { layer.groups.push_back(bind_group(group)); });
   if (layer.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
-  layer.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
   layer.ffn_width = in.integer("ffn_width", 0, {.low = 0, .high = most},
                                "hidden width of the layer's feed-forward network; 0: there is none");
   return layer;
@@ -104,33 +84,6 @@ void bind_positions(Reader& in, TransformerConfig& model) {
   in.set("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
 }
 
-/// A built-in activation, or with op_library an op of that library: only training loads it. Where it is not used, a
-/// trial's id is what it is without it.
-void bind_activation(Reader& in, TransformerConfig& model) {
-  using models::Activation;
-  const char* doc = "of the feed-forward network; swiglu has three matrices of ffn_width";
-  const std::vector<std::pair<const char*, Activation>> built_in{{"relu", Activation::relu},
-                                                                 {"gelu", Activation::gelu},
-                                                                 {"gelu_tanh", Activation::gelu_tanh},
-                                                                 {"silu", Activation::silu},
-                                                                 {"swiglu", Activation::swiglu}};
-  const std::string library =
-      in.text("op_library", {"", "none"}, "shared library with ops of your own, which activation may name");
-  if (in.has_empty_text("op_library")) in.complain("op_library", "is empty");
-  const bool may_name_op = !library.empty() && in.is_text("activation");
-  in.when(!may_name_op, "", [&] { in.set("activation", model.activation, built_in, doc); });
-  in.when(may_name_op, "with op_library", [&] {
-    const std::string name = in.text("activation", {"gelu"}, "the same, or the name of an op of the library");
-    const auto found =
-        std::find_if(built_in.begin(), built_in.end(), [&](const auto& one) { return one.first == name; });
-    model.activation = found == built_in.end() ? Activation::library : found->second;
-    if (found == built_in.end()) model.library_op = name;
-    if (name.empty()) in.complain("activation", "is empty");
-  });
-  if (model.activation == Activation::library) model.op_library = beside(in.place("op_library"), library);
-  else in.leave_out("op_library");
-}
-
 void bind_block(Reader& in, TransformerConfig& model) {
   using models::NormPlace;
   in.set("norm", model.norm, models::norm_names, "normalisation");
@@ -138,7 +91,8 @@ void bind_block(Reader& in, TransformerConfig& model) {
          "before each branch, or after its sum with the residual");
   in.set("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
   in.set("norm_eps", model.norm_eps, above(0), "added to the variance");
-  bind_activation(in, model);
+  in.set("activation", model.activation, models::activation_names,
+         "of the feed-forward network; the gated swiglu and geglu have three matrices of ffn_width");
   in.set("attention_bias", model.attention_bias, "biases on Q, K, V and O");
   const auto bias = [&](const char* key, const char* doc) {
     return optional_flag(in, key, {model.attention_bias, "attention_bias"}, doc);
@@ -161,7 +115,6 @@ void bind_equal_layers(Reader& in, TransformerConfig& model) {
   in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
             [&](Reader& group) { model.groups.push_back(bind_group(group)); });
   if (has_groups && model.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
-  model.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
   in.set("ffn_width", model.ffn_width, {.low = 0, .high = most},
          "hidden width of the feed-forward network; 0: there is none");
 }

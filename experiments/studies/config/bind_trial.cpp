@@ -8,7 +8,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// Where the deepest key of a path stands that the file has: of "model.groups[0].q_rank" maybe model.groups.
+/// Where the deepest key of a path stands that the file has: of "model.groups[0].qk_dim" maybe model.groups.
 Place place_of(const Value& root, const std::string& path) {
   Place place = root.place;
   const Value* at = &root;

@@ -19,7 +19,7 @@ Schema make_schema() {
   Complaints unused;
   Reader in(schema, unused);
   StudyInfo head;
-  bind_info(in, {}, {}, "", head);
+  bind_info(in, {}, {}, head);
   join_claim_keys(schema);
   TrialConfig trial;
   bind_trial(in, trial);

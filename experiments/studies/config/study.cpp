@@ -61,11 +61,11 @@ Value with_profile(const Value& file, const std::string& profile, Complaints& pr
   return root;
 }
 
-Overlay overlay_of(const Value& root, const std::string& folder, Complaints& problems) {
+Overlay overlay_of(const Value& root, Complaints& problems) {
   const Entry* entry = root.find("report");
   if (!entry || entry->value.kind != Value::Kind::table) return {};
   Reader report(entry->value, "report", problems);
-  return bind_overlay(report, folder);
+  return bind_overlay(report);
 }
 
 /// Plans the trials of one [[series]]. The names of the curves that they make, in order.
@@ -93,7 +93,7 @@ struct PlannedStudy {
 };
 
 PlannedStudy plan_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
-                        const std::string& folder, Complaints& problems) {
+                        Complaints& problems) {
   PlannedStudy planned{{}, with_profile(file, profile, problems)};
   Study& study = planned.study;
   Value& root = planned.root;
@@ -121,7 +121,7 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
     merge(bound, overrides[i]);
     for (const Value& setting : settings) merge(bound, setting);
     pin_swept(bound, settings, problems);
-    Overlay overlay = overlay_of(bound, folder, problems);
+    Overlay overlay = overlay_of(bound, problems);
     const Entry* overlay_key = find_path(bound, "report.overlay");
     const bool is_paper_bound = overlay_key && overlay_key->value.text == "paper-bound";
     for (const std::string& curve : add_trials(bound, x_key ? x_key->value.text : "", names[i], study, problems)) {
@@ -187,15 +187,14 @@ ReportScope report_scope(const Study& study) {
 }
 
 /// Reads what is made of the trials. `known` is empty where a file has problems: then little is known of its trials.
-void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>& known, const std::string& folder,
-                Complaints& problems) {
+void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>& known, Complaints& problems) {
   Study& study = planned.study;
   std::vector<Overlay> overlays = std::move(study.head.report.overlays);
   StudyScope scope;
   scope.series = study.series;
   scope.known = known;
   const ReportScope metrics = known.empty() ? ReportScope{} : report_scope(study);
-  study.head = bind_info(planned.root, scope, metrics, folder, problems);
+  study.head = bind_info(planned.root, scope, metrics, problems);
   study.head.report.overlays = std::move(overlays);
   if (study.seed_rule && study.head.claims.empty())
     problems.add(study.seed_rule->place, "sweep.seed",
@@ -212,9 +211,9 @@ std::string substance(PlannedStudy planned) {
 }
 
 /// Every profile of a file, which names it in messages. `settings` are for the chosen one, whose name becomes that of
-/// its study; paths are relative to `folder`.
-std::vector<Study> bind_profiles(Value document, const std::string& file, const std::string& folder,
-                                 std::string& chosen, const std::vector<std::string>& settings) {
+/// its study.
+std::vector<Study> bind_profiles(Value document, const std::string& file, std::string& chosen,
+                                 const std::vector<std::string>& settings) {
   flatten_sweeps(document);
   Complaints problems;
   if (chosen == own_profile && profile_name(document, base_profile) == own_profile) chosen = base_profile;
@@ -231,13 +230,13 @@ std::vector<Study> bind_profiles(Value document, const std::string& file, const 
   for (const Key& key : study_schema()) problems.know(key.path, key.condition);
   std::vector<PlannedStudy> planned;
   for (const std::string& name : names)
-    planned.push_back(plan_study(document, name, name == chosen ? parsed : std::vector<Value>{}, folder, problems));
+    planned.push_back(plan_study(document, name, name == chosen ? parsed : std::vector<Value>{}, problems));
   std::map<std::string, SeriesScope> known;
   for (const PlannedStudy& one : planned) add_scope(one.study, known);
   bool has_overrides = false;
   if (!parsed.empty() && problems.empty()) {
     Complaints unset;  // what a setting replaces is in the file all the same: claims may speak of it
-    const PlannedStudy as_written = plan_study(document, chosen, {}, folder, unset);
+    const PlannedStudy as_written = plan_study(document, chosen, {}, unset);
     add_scope(as_written.study, known);
     for (const PlannedStudy& one : planned)
       if (one.study.profile == chosen) has_overrides = substance(one) != substance(as_written);
@@ -245,7 +244,7 @@ std::vector<Study> bind_profiles(Value document, const std::string& file, const 
   if (!problems.empty()) known.clear();
   std::vector<Study> studies;
   for (PlannedStudy& one : planned) {
-    bind_study(one, known, folder, problems);
+    bind_study(one, known, problems);
     if (has_overrides && one.study.profile == chosen) one.study.head.overrides = settings;
     one.study.profile = profile_name(document, one.study.profile);
     one.study.run = run_name(one.study.profile, one.study.head.overrides);
@@ -261,8 +260,7 @@ std::vector<Study> bind_profiles(Value document, const std::string& file, const 
 std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
                                  const std::vector<std::string>& settings) {
   Value document = read_toml(file);  // first: it says what is wrong with a name
-  return bind_profiles(std::move(document), file, std::filesystem::absolute(file).parent_path().string(), chosen,
-                       settings);
+  return bind_profiles(std::move(document), file, chosen, settings);
 }
 
 }  // namespace
@@ -283,7 +281,7 @@ std::vector<Study> load_profiles(const std::string& file) {
 
 Study stored_study(const std::string& resolved, const std::string& run) {
   std::string chosen = base_profile;
-  std::vector<Study> studies = bind_profiles(parse_toml(resolved, run, false), run, ".", chosen, {});
+  std::vector<Study> studies = bind_profiles(parse_toml(resolved, run, false), run, chosen, {});
   Study study = std::move(studies.front());
   study.profile = run.substr(0, run.find('+'));
   study.run = run;

@@ -17,9 +17,7 @@
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
 #include "experiments/studies/run/trial.h"
-#include "experiments/studies/toml/complaints.h"
 #include "models/count.h"
-#include "models/op_library/op_library.h"
 #include "models/positions.h"
 #include "models/transformer.h"
 #include "models/validate.h"
@@ -31,29 +29,6 @@ namespace headroom::experiments {
 namespace {
 
 using tasks::Task;
-
-/// Loads the library of a trial whose activation is an op of one. Throws Error as models::library_ops() does, with the
-/// ops there are and the nearest name when it has none of that name, and when the trial does not run on the CPU.
-void check_op_library(const TrialConfig& config) {
-  const models::TransformerConfig& model = config.model;
-  if (model.activation != models::Activation::library) return;
-  require(config.train.device.is_cpu(),
-          "model.activation: \"{}\" is an op of {}, and ops of libraries run on the CPU only, not on {}",
-          excerpt(model.library_op), model.op_library, config.train.device.str());
-  const std::vector<std::string> ops = models::library_ops(model.op_library);
-  data_hashes(config, {});  // of what was just loaded
-  std::set<std::string> words(ops.begin(), ops.end());
-  if (words.contains(model.library_op)) return;
-  for (const auto activation : {models::Activation::relu, models::Activation::gelu, models::Activation::gelu_tanh,
-                                models::Activation::silu, models::Activation::swiglu})
-    words.insert(models::name_of(activation));
-  const std::string near = nearest_path(model.library_op, words);
-  fail(
-      "model.activation: \"{}\" is neither built in (relu, gelu, gelu_tanh, silu, swiglu) nor an op of {} (which has "
-      "{}){}",
-      excerpt(model.library_op), model.op_library, fmt::join(ops, ", "),
-      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
-}
 
 /// Sets as a trial takes them, of one sequence each.
 void check_sets(const Task& task) {
@@ -102,7 +77,6 @@ struct DataBytes {
 };
 
 void check_trial(const TrialConfig& config, WorkPool& pool, const MemoryLimit& limit) {
-  check_op_library(config);
   engine::check_device(config.train.device);
   check_precision(config.train);
   const double data = std::visit(DataBytes{}, config.task);
@@ -280,7 +254,7 @@ void compare_hashes(const Hashes& trained_on, const Hashes& present) {
 /// None where the data cannot be read: a study that is finished needs them no more.
 Hashes present_hashes(const TrialConfig& config, WorkPool& pool) {
   try {
-    return data_hashes(config, tasks::data_hashes(pool.get(config)));
+    return tasks::data_hashes(pool.get(config));
   } catch (const Error&) {
     return {};
   }
@@ -375,7 +349,7 @@ void check_same_data(const Study& study, const std::unordered_map<std::string, R
     if (found == all.end()) continue;
     const RunStore::Known& known = found->second;
     if (!known.is_finished || known.data.empty()) continue;
-    if (seen.emplace(trial.config.task_record + trial.config.model.op_library, known.data).second)
+    if (seen.emplace(trial.config.task_record, known.data).second)
       compare_hashes(known.data, present_hashes(trial.config, pool));
   }
 }

@@ -218,7 +218,7 @@ class Sweeper {
     record = in_place(std::move(record), trial);
     record.config = canonical_json(trial.config);
     record.code = version_text();
-    record.data = data_hashes(trial.config, tasks::data_hashes(own));
+    record.data = tasks::data_hashes(own);
     if (pending.known.is_finished && record.status == TrialStatus::failed) {
       progress_.say(fmt::format("trial {} ({}) lacks its weights: trained again, it {}; what it found before stays",
                                 trial.id.substr(0, 8), trial.label, record.message));

@@ -37,7 +37,7 @@ std::string joined_lines(std::string text) {
 /// What a checkpoint belongs to: the trial's id and the hashes of its data.
 std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   std::string identity = trial_id(config);
-  for (const auto& [path, hash] : data_hashes(config, task.data_hashes())) identity += " " + hash;
+  for (const auto& [path, hash] : task.data_hashes()) identity += " " + hash;
   return identity;
 }
 

@@ -31,8 +31,4 @@ inline const tasks::Task* task_of(const tasks::Work& work) {
   return task ? task->get() : nullptr;
 }
 
-/// SHA-256 by file of all that a trial's numbers depend on beside its config: `of_task`, and the library of its
-/// activation. That one is read once per process, as it is loaded once.
-std::map<std::string, std::string> data_hashes(const TrialConfig& config, std::map<std::string, std::string> of_task);
-
 }  // namespace headroom::experiments

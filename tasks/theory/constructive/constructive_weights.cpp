@@ -107,11 +107,9 @@ Matrix combination(const ConstructionPlan& plan) {
 models::TransformerConfig constructive_config(const ConstructionPlan& plan, int64_t length,
                                               models::Activation activation) {
   require(
-      activation != models::Activation::swiglu,
+      !models::is_gated(activation),
       "constructive transformer: a linear map from a gated network needs its biases; expected relu, gelu, gelu_tanh "
       "or silu");
-  require(activation != models::Activation::library,
-          "constructive transformer: the activation is an op of a library; expected relu, gelu, gelu_tanh or silu");
   const ConstructionConfig& c = plan.config;
   models::TransformerConfig model;
   model.width = c.width;
