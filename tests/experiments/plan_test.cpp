@@ -150,11 +150,11 @@ TEST_CASE("the page of what was measured has the answers, and all that was tried
   CHECK(contains(program.out(), "\npage  mlm.html\n"));
   const std::string page = read(folder.path() / "mlm.html");
   CHECK(experiments::testing::malformed(page) == "");
-  const std::vector<MeasuredChoice> found = choices_for("mlm", shipped_choices());
+  const std::vector<HeadChoice> found = choices_for("mlm", shipped_choices());
   for (const int64_t width : widths_of(curves_of(found)))
     CHECK(contains(page, capitalized(measured_answer(curves_of(found), width)->advice)));
-  for (const MeasuredChoice& one : found)
-    for (const HeadChoice::Option& option : one.choice.options) CHECK(contains(page, rounded(option.ratio)));
+  for (const HeadChoice& one : found)
+    for (const HeadChoice::Option& option : one.options) CHECK(contains(page, rounded(option.ratio)));
 }
 
 TEST_CASE("the program: JSON with the allocation, tables, and one line for what is wrong") {
@@ -248,19 +248,21 @@ TEST_CASE("a plan answers in its first line, and says why, how sure, at what cos
 
 TEST_CASE("what was measured at a width goes before what a bound says of it") {
   using Standing = HeadChoice::Option::Standing;
-  MeasuredChoice measured{"masked", "cross_entropy", {}};
-  measured.choice.study = "mlm";
-  measured.choice.profile = "quick";
-  measured.choice.series = measured.choice.positions = "sinusoidal";
-  measured.choice.width = 64;
-  measured.choice.steps = 1200;
-  measured.choice.margin = 1.01;
-  measured.choice.seeds = 5;
-  measured.choice.options = {{1, 64, 64, 1.05, 1.02, 1.08, Standing::worse},
-                             {4, 16, 16, 1, NAN, NAN, Standing::best},
-                             {8, 8, 8, 1.002, 0.999, 1.005, Standing::as_good},
-                             {16, 4, 4, 1.006, 0.99, 1.02, Standing::open}};
-  const PlanAnswer answer = *measured_answer({&measured.choice}, 64);
+  HeadChoice measured;
+  measured.kind = "masked";
+  measured.metric = "cross_entropy";
+  measured.study = "mlm";
+  measured.profile = "quick";
+  measured.series = measured.positions = "sinusoidal";
+  measured.width = 64;
+  measured.steps = 1200;
+  measured.margin = 1.01;
+  measured.seeds = 5;
+  measured.options = {{1, 64, 64, 1.05, 1.02, 1.08, Standing::worse},
+                      {4, 16, 16, 1, NAN, NAN, Standing::best},
+                      {8, 8, 8, 1.002, 0.999, 1.005, Standing::as_good},
+                      {16, 4, 4, 1.006, 0.99, 1.02, Standing::open}};
+  const PlanAnswer answer = *measured_answer({&measured}, 64);
   CHECK(answer.advice == "use 4 heads of width 16 (measured at width 64)");
   CHECK(answer.because ==
         "it is the best on validation of 4 numbers of heads: mlm, sinusoidal, sinusoidal positions, 1200 steps");
@@ -268,7 +270,7 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
         "1 curve of mlm · quick, 5 seeds or more: within 1 % of every other number on 0, worse on 0, open on 1; as "
         "good: 8; at least 1 % worse: 1; not decided: 16");
   CHECK(answer.next == "8 heads of width 8: 1.00 times the error of the best");
-  CHECK_FALSE(measured_answer({&measured.choice}, 32).has_value());
+  CHECK_FALSE(measured_answer({&measured}, 32).has_value());
   const nlohmann::ordered_json as_json = answer_json(answer);
   CHECK(as_json["heads"] == 4);
   CHECK(as_json["head_dim"] == 16);
@@ -279,7 +281,7 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
   CHECK(contains(table, "by 1 % of the cross_entropy\n\npositions    use      as good   open   worse   D "));
   CHECK(contains(table, "sinusoidal   4 × 16   8         16     1       64   1200    5       mlm, sinusoidal\n"));
   const std::string json = choices_json({measured});
-  const std::vector<MeasuredChoice> read = parse_choices(json);
+  const std::vector<HeadChoice> read = parse_choices(json);
   REQUIRE(read.size() == 1);
   CHECK(choices_json(read) == json);
   CHECK(choices_for("mlm", read).size() == 1);
@@ -302,8 +304,7 @@ TEST_CASE("plan, plan --for, the guide, the results and the README have one numb
   std::set<std::string> tasks;
   std::set<std::pair<int64_t, int64_t>> sums;  // width of the model and of a token, of sums of the last four
   std::set<std::vector<std::string>> best;     // study, series, number
-  for (const MeasuredChoice& one : shipped_choices()) {
-    const HeadChoice& c = one.choice;
+  for (const HeadChoice& c : shipped_choices()) {
     tasks.insert(c.task);
     best.insert({c.study, c.series, exact(c.best().heads)});
     if (std::count(c.decay.begin(), c.decay.end(), 1) == 4 && std::count(c.decay.begin(), c.decay.end(), 0) > 4)
@@ -311,8 +312,8 @@ TEST_CASE("plan, plan --for, the guide, the results and the README have one numb
   }
   for (const std::string& task : tasks) {
     std::vector<const HeadChoice*> curves;
-    for (const MeasuredChoice& one : shipped_choices())
-      if (one.choice.task == task) curves.push_back(&one.choice);
+    for (const HeadChoice& one : shipped_choices())
+      if (one.task == task) curves.push_back(&one);
     const std::string row = guide.substr(guide.find("\n| " + task + " | ") + 1);
     for (const int64_t width : widths_of(curves))
       CHECK(contains(row.substr(0, row.find('\n')), taken_text(head_advice(curves, width))));
@@ -373,17 +374,18 @@ TEST_CASE("where nothing was measured the usual width of heads is a guess, and i
   CHECK(usual_head_dim(4096) == 128);
   CHECK(usual_head_dim(1000) == 50);
   CHECK(usual_head_dim(7) == 7);
-  MeasuredChoice text{"masked", "cross_entropy", {}};
-  text.choice.study = "mlm";
-  text.choice.positions = "learned";
-  text.choice.width = 32;
-  text.choice.options = {{2, 16, 16, 1, NAN, NAN, HeadChoice::Option::Standing::best}};
+  HeadChoice text;
+  text.kind = "masked";
+  text.study = "mlm";
+  text.positions = "learned";
+  text.width = 32;
+  text.options = {{2, 16, 16, 1, NAN, NAN, HeadChoice::Option::Standing::best}};
   CHECK(unmeasured_answer(512, "mlm", {text}).advice == "start with 8 heads of width 64: the usual width of heads");
   CHECK(
       contains(unmeasured_answer(512, "mlm", {text}).sure, "a guess: models for mlm were trained at width 32 alone."));
   CHECK(unmeasured_answer(48, "mlm", {text}).advice == "start with 2 heads of width 24: as many as at width 32");
-  MeasuredChoice sums = text;
-  sums.task = "linear-functional";
+  HeadChoice sums = text;
+  sums.kind = "linear-functional";
   const PlanAnswer none = unmeasured_answer(512, "n-gram", {sums});
   CHECK(none.advice == "no advice: nothing was measured for n-gram near width 512");
   CHECK(contains(none.because, "plan --width 512 --token-dim d --decay"));

@@ -46,7 +46,7 @@ struct PlanArguments {
   std::string head_dims, machine, keep = "heads", lags = "any";
   CostRequest costs;
   std::string task, positions;           ///< --for
-  std::vector<MeasuredChoice> measured;  ///< of the study that the decay is from
+  std::vector<HeadChoice> measured;  ///< of the study that the decay is from
   bool is_json = false, has_tables = false, force = false;
   std::string page;
 };
@@ -100,8 +100,8 @@ void read_study(PlanArguments& arguments) {
     write_note(fmt::format("headroom: {}: its study cannot be read, only its trials: {}", run.name(), run.problem()));
   request.decay = decay_of_study(run, arguments.terms, tasks::data_roots(arguments.data));
   request.fits = fit_study(run);
-  for (MeasuredChoice& measured : measured_choices(run.results()))
-    if (measured.choice.series == request.decay.series) arguments.measured.push_back(std::move(measured));
+  for (HeadChoice& measured : measured_choices(run.results()))
+    if (measured.series == request.decay.series) arguments.measured.push_back(std::move(measured));
   const auto own = std::find_if(request.fits.begin(), request.fits.end(),
                                 [&](const StudyFit& fit) { return fit.series == request.decay.series; });
   if (own != request.fits.end()) std::rotate(request.fits.begin(), own, own + 1);
@@ -175,14 +175,14 @@ void say_page(const PlanArguments& arguments) {
 /// What trained models of our studies found for such a task, at --width where that is given, else at each width that
 /// was measured; the answers go first.
 void say_measured(const PlanArguments& arguments) {
-  std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
+  std::vector<HeadChoice> found = choices_for(arguments.task, shipped_choices());
   const auto keep = [&](const char* option, const auto& is_kept) {
-    std::erase_if(found, [&](const MeasuredChoice& one) { return !is_kept(one.choice); });
+    std::erase_if(found, [&](const HeadChoice& one) { return !is_kept(one); });
     require(!found.empty(), "{}: nothing was measured with it for '{}'", option, arguments.task);
   };
   if (arguments.token_dim)
     keep("--token-dim", [&](const HeadChoice& c) { return c.token_dim == static_cast<double>(*arguments.token_dim); });
-  const auto at_width = [&](const MeasuredChoice& one) { return one.choice.width == arguments.width; };
+  const auto at_width = [&](const HeadChoice& one) { return one.width == arguments.width; };
   const bool is_measured = std::any_of(found.begin(), found.end(), at_width);
   if (is_measured) keep("--width", [&](const HeadChoice& c) { return c.width == arguments.width; });
   std::vector<PlanAnswer> answers;

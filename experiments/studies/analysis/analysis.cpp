@@ -3,35 +3,51 @@
 #include <algorithm>
 #include <tuple>
 
+#include "experiments/studies/config/trial_facts.h"
+
 namespace headroom::experiments {
 
-Analysis::Analysis(StudyResults results) : StudyResults(std::move(results)) {}
+Analysis::Analysis(StudyResults results) : StudyResults(std::move(results)) {
+  for (TrialRecord& trial : trials)
+    if (!trial.facts) trial.facts = std::make_shared<const TrialFacts>(trial_facts(trial.config));
+}
 
 Analysis::Analysis(StudyResults results, std::vector<Verdict> verdicts) : Analysis(std::move(results)) {
   kept_->verdicts = std::move(verdicts);
 }
 
 const Curve& Analysis::curve(const std::string& series, const std::string& metric) const {
-  const std::lock_guard lock(kept_->mutex);
-  const std::pair key(series, metric.empty() ? report.y_metric : metric);
-  const auto found = kept_->curves.find(key);
-  return found != kept_->curves.end() ? found->second
-                                      : kept_->curves.emplace(key, compute_curve(series, key.second)).first->second;
+  const std::string& name = metric.empty() ? report.y_metric : metric;
+  return kept(place_of(kept_->curves, series, name), [&] { return compute_curve(series, name); });
 }
 
 const Curve& Analysis::shown_curve(const std::string& series, const std::string& metric) const {
   if (metric == report.y_metric) return curve(series);
-  const std::lock_guard lock(kept_->mutex);
-  const std::pair key(series, metric);
-  const auto found = kept_->shown.find(key);
-  return found != kept_->shown.end() ? found->second
-                                     : kept_->shown.emplace(key, compute_shown(series, metric)).first->second;
+  return kept(place_of(kept_->shown, series, metric), [&] { return compute_shown(series, metric); });
 }
 
 const std::vector<Verdict>& Analysis::verdicts() const {
-  const std::lock_guard lock(kept_->mutex);
-  if (!kept_->verdicts) kept_->verdicts = judge();
-  return *kept_->verdicts;
+  return kept(kept_->verdicts, [&] { return judge(); });
+}
+
+const std::vector<Verdict>& Analysis::second_verdicts() const {
+  return kept(kept_->second_verdicts, [&] {
+    const Analysis others = analyse(without_first_choices(*this));
+    return others.trials.size() == trials.size() ? std::vector<Verdict>{} : others.verdicts();
+  });
+}
+
+const std::optional<FittedLaw>& Analysis::law() const {
+  return kept(kept_->law, [&] { return fit_law(); });
+}
+
+const std::vector<HeadChoice>& Analysis::head_choices() const {
+  return kept(kept_->head_choices, [&] {
+    std::vector<HeadChoice> choices;
+    for (const std::string& series : series_names(*this))
+      if (auto choice = head_choice(*this, series)) choices.push_back(std::move(*choice));
+    return choices;
+  });
 }
 
 std::vector<Analysis> in_order(std::vector<Analysis> studies) {

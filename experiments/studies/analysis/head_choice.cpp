@@ -1,11 +1,8 @@
 #include "experiments/studies/analysis/head_choice.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "experiments/output/number.h"
@@ -15,32 +12,25 @@
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/analysis/tried.h"
 #include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "models/positions.h"
-#include "tasks/kernel.h"
 
 namespace headroom::experiments {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Standing = HeadChoice::Option::Standing;
 
-/// The widths of queries and values by x, and what all trials have in common.
+/// What all trials of a curve have in common, and the facts of one at each x.
 struct Architecture {
-  struct Heads {
-    double count = 0, qk_dim = 0, v_dim = 0;
-  };
-  std::map<double, Heads> at;  ///< by x
+  std::map<double, const TrialFacts*> at;  ///< by x
   std::set<std::string> positions;
   std::set<int64_t> widths, steps, layers;
-  std::string task, setting;
-  double token_dim = 0;
-  std::vector<double> decay;
+  const TrialFacts* first = nullptr;
 };
 
 /// A task in words; its kind itself where there are none.
-std::string task_in_words(const Json& task) {
-  std::string kind = task.value("kind", "");
-  if (kind == "linear-functional") kind += " " + task.value("kernel", Json::object()).value("kind", "");
+std::string task_in_words(const TrialFacts& facts) {
+  const std::string kind = facts.task + (facts.task == "linear-functional" ? " " + facts.kernel : "");
   static const std::map<std::string, std::string> words{{"linear-functional n-gram", "equal sums of the last tokens"},
                                                         {"volterra", "products of earlier tokens"},
                                                         {"induction-head", "copying and induction"},
@@ -50,63 +40,25 @@ std::string task_in_words(const Json& task) {
   return kind.starts_with("linear-functional ") ? "weighted sums of earlier tokens" : kind;
 }
 
-/// Everything but the heads, the rate and the seed.
-std::string setting_of(const Json& config) {
-  Json model = config["model"];
-  for (const char* key : {"heads", "kv_heads", "qk_dim", "v_dim"}) model.erase(key);
-  const Json& train = config["train"];
-  return Json{config.value("task", Json()), std::move(model), train.value("steps", 0), train.value("batch", 0),
-              train.value("start", "")}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// "alibi without scores" where the logits are switched off and only the distances are left.
-std::string positions_of(const Json& model) {
-  const std::string positions = model.value("positions", "");
-  const bool has_scores =
-      !model.contains("logit_scale") || !model["logit_scale"].is_number() || model["logit_scale"].get<double>() > 1e-6;
-  return has_scores ? positions : positions + " without scores";
-}
-
-/// What the kernel of a sum of earlier tokens gives each lag; empty where the program knows no such kernel.
-std::vector<double> kernel_decay_of(const Json& task) {
-  tasks::KernelConfig kernel;
-  const Json given = task.value("kernel", Json::object());
-  kernel.kind = given.value("kind", "");
-  const auto& kinds = tasks::kernel_kinds();
-  const bool is_known = std::find(kinds.begin(), kinds.end(), kernel.kind) != kinds.end();
-  if (!is_known || kernel.kind == "list" || given.contains("ranks")) return {};
-  kernel.n = given.value("n", kernel.n);
-  kernel.alpha = given.value("alpha", kernel.alpha);
-  const int64_t last = task.value("length", int64_t{1}) - 1;
-  std::vector<double> decay = tasks::kernel_values(kernel, last);
-  for (double& value : decay) value = std::abs(value);
-  decay.resize(static_cast<size_t>(last));
-  return decay;
+std::string positions_of(const TrialFacts& facts) {
+  return facts.has_scores ? facts.positions : facts.positions + " without scores";
 }
 
 /// Whether x is the width of a head, and not their number.
 bool is_over_widths(const StudyResults& r) { return last_part(r.report.x_key) == "head_dim"; }
 
-Architecture architecture_of(const StudyResults& r, const std::string& series) {
+Architecture architecture_of(const Analysis& r, const std::string& series) {
   Architecture a;
   for (const TrialRecord& t : r.trials) {
-    if (t.series != series || t.steps == 0) continue;
-    const Json config = Json::parse(t.config, nullptr, false);
-    if (!config.is_object() || !config.contains("model") || !config.contains("train")) continue;
-    const Json& model = config["model"];
-    const double heads = is_over_widths(r) ? model.value("heads", 0.0) : t.x;
-    a.at[t.x] = {heads, model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
-    a.positions.insert(positions_of(model));
-    a.widths.insert(model.value("width", int64_t{0}));
-    a.steps.insert(config["train"].value("steps", int64_t{0}));
-    a.layers.insert(model.value("layers", int64_t{1}));
-    if (!a.setting.empty()) continue;
-    a.setting = setting_of(config);
-    if (!config.contains("task")) continue;
-    a.task = task_in_words(config["task"]);
-    a.token_dim = config["task"].value("token_dim", 0.0);
-    if (config["task"].value("kind", "") == "linear-functional") a.decay = kernel_decay_of(config["task"]);
+    const TrialFacts& facts = *t.facts;
+    if (t.series != series || t.steps == 0 || !facts.is_trained) continue;
+    a.at[t.x] = &facts;
+    a.positions.insert(positions_of(facts));
+    a.widths.insert(static_cast<int64_t>(facts.width.value_or(0)));
+    a.steps.insert(static_cast<int64_t>(facts.steps.value_or(0)));
+    a.layers.insert(static_cast<int64_t>(facts.layers.value_or(1)));
+    if (!a.first) a.first = &facts;
   }
   return a;
 }
@@ -124,22 +76,14 @@ HeadChoice::Option::Standing standing(const Case& c, const Point& p, double marg
   return HeadChoice::Option::Standing::open;
 }
 
-/// What the study's claims on this curve's errors take for learned; none where they do not say.
-std::optional<double> learned_at(const StudyResults& r, const std::string& series) {
-  for (const ClaimConfig& claim : r.claims) {
-    const bool is_on_it =
-        (claim.metric.empty() || claim.metric == r.report.y_metric) && (claim.series.empty() || claim.series == series);
-    if (is_on_it && claim.learned_at) return claim.learned_at;
-  }
-  return std::nullopt;
-}
-
 /// One number of heads, with its ratio to the best of the others.
 HeadChoice::Option option_at(const Case& c, const Point& p, const Point& rival, const Architecture& a, double margin) {
   const bool larger = c.curve.larger_is_better;
   const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
-  const auto& [heads, qk_dim, v_dim] = a.at.at(p.x);
-  return {heads, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin), p.unlearned};
+  const TrialFacts& facts = *a.at.at(p.x);
+  const double heads = is_over_widths(c.study) ? facts.heads : p.x;
+  return {heads,      facts.qk_dim,           facts.v_dim, c.times_worse(p, rival), ratio.low,
+          ratio.high, standing(c, p, margin), p.unlearned};
 }
 
 /// Whether all heads of a curve have D/H dimensions.
@@ -232,11 +176,11 @@ std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& seri
   if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
   ClaimConfig claim;
   claim.log_error = true;
-  claim.learned_at = learned_at(r, series);
+  claim.learned_at = learning_limit(r, &series);
   Curve all = curve_in_range(r, series, "", claim);
   Curve upward = all;  // from few heads to many
   if (is_over_widths(r)) std::reverse(upward.points.begin(), upward.points.end());
-  const std::optional<UpwardSearch> search = search_upward(upward);
+  const std::optional<double> found_x = search_upward(upward);
   std::erase_if(all.points, [&](const Point& p) {
     const bool has_ratio =
         std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
@@ -256,12 +200,14 @@ std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& seri
                     best.values.size(),
                     {},
                     {}};
-  choice.task = a.task;
-  choice.token_dim = a.token_dim;
-  choice.decay = a.decay;
+  choice.kind = a.first->task;
+  choice.metric = c.curve.metric;
+  choice.task = task_in_words(*a.first);
+  choice.token_dim = a.first->token_dim;
+  choice.decay = a.first->decay;
   choice.rate_off = rate_off(r, c.curve, best);
   choice.layers = *a.layers.rbegin();
-  choice.setting = a.setting;
+  choice.setting = a.first->setting;
   choice.best_value = centre(best, c.curve.kind).mean;
   choice.is_learned = !unlearned_best(c.curve, claim.learned_at);
   for (const Point& p : c.curve.points) {
@@ -269,7 +215,7 @@ std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& seri
     choice.seeds = std::min(choice.seeds, p.values.size());
     const bool is_best = &p == &best;
     HeadChoice::Option option = option_at(c, p, is_best ? c.best(c.points({p.x})) : best, a, choice.margin);
-    if (search && p.x == search->found_x) choice.found = option;
+    if (found_x == p.x) choice.found = option;
     if (is_best) {
       choice.best_standing = option.standing;
       option = {option.heads, option.qk_dim, option.v_dim,   c.times_worse(p, best),
@@ -292,18 +238,6 @@ ChoiceTally always_wide(const std::vector<const HeadChoice*>& curves, double dim
         std::find_if(c.options.begin(), c.options.end(), [dim](const auto& o) { return o.v_dim == dim; });
     return found == c.options.end() ? std::nullopt : std::optional(found->heads);
   });
-}
-
-std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
-  const ChoiceTally tally = guideline_tally(distinct_learned(choices));
-  if (tally.curves == 0) return "";
-  return fmt::format(
-      "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "
-      "improves ends at the best on validation on {} of {} curves. Where it ends is shown to be within the margin "
-      "(10 % of an error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be "
-      "worse on {}{}, and undecided on {}. It costs a search of learning rates for each number tried.",
-      tally.best, tally.curves, tally.good, tally.worse,
-      tally.worse > 0 ? fmt::format(" (by at most {} times)", rounded(tally.worst)) : "", tally.open());
 }
 
 }  // namespace headroom::experiments

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/studies/analysis/analysis.h"
-
 namespace headroom::experiments {
+
+class Analysis;
 
 /// What one curve of trained models over the number of heads, or over the width of equal heads that fill the model's,
 /// says to somebody who has to choose one.
@@ -30,6 +30,7 @@ struct HeadChoice {
   /// Where an upward search ends that stops as soon as validation gets no better, with its standing by the tests even
   /// where it is the best, and its ratio to the best of the others; none where the search cannot start.
   std::optional<Option> found;
+  std::string kind{}, metric{};  ///< of the task ("masked"), and that they were judged by
   std::string task{};  ///< the kind in words: "equal sums of the last tokens"; "" where the config does not say
   int64_t layers = 0;
   double token_dim = 0;  ///< 0 where the task has none
@@ -82,9 +83,5 @@ struct ChoiceTally {
 ChoiceTally guideline_tally(const std::vector<const HeadChoice*>& curves);
 /// Where one always takes heads `dim` wide, on those curves that tried them.
 ChoiceTally always_wide(const std::vector<const HeadChoice*>& curves, double dim);
-
-/// In one sentence, how often the paper's guideline, to start with few heads and to search upward, ends at a number of
-/// heads that is shown to be good, on curves of trained models; "" without any.
-std::string guideline_sentence(const std::vector<HeadChoice>& choices);
 
 }  // namespace headroom::experiments

@@ -213,6 +213,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
   for (size_t i = 0; i < verdicts.size(); ++i) {
     if (!hypotheses[i]) continue;
     verdicts[i].margin = hypotheses[i]->margin();
+    verdicts[i].effect = verdicts[i].summary;
     const Hypothesis::Evidence evidence = hypotheses[i]->evidence();
     if (!hypotheses[i]->seeds()) {
       verdicts[i].status = status_of(evidence, 0);

@@ -46,4 +46,25 @@ std::optional<PowerLaw> fit_power_law(const std::vector<std::vector<double>>& lo
 /// exp of the root mean square of log(y / prediction): by what factor predictions are off; NaN where one is NaN.
 double typical_factor(const std::vector<double>& log_y, const std::vector<double>& log_predicted);
 
+/// What [report] law asks for: the x at which each series is best against keys of its trials.
+struct FittedLaw {
+  /// One series in the fit.
+  struct Row {
+    std::string series;
+    std::vector<double> keys;  ///< the values of `names`
+    Optimum optimum;
+    double beside = 0;  ///< the x that the expression names; NaN without one
+  };
+  std::string x_name;              ///< "heads"
+  std::vector<std::string> names;  ///< "width", of the keys that vary
+  std::string beside;              ///< "width / token_dim"; "" for none
+  std::vector<Row> rows;
+  std::optional<PowerLaw> law;  ///< 90 % intervals; none where the series are too few or too alike
+  size_t compared = 0;          ///< series that the others determine the law for: those that the factors are of
+  double law_factor = 0, beside_factor = 0;  ///< typical factor by which the left-out law, and the expression, are off
+  /// The same of the expression times one constant, fitted to the other series each time: it has a parameter, too.
+  double scaled_factor = 0;
+  std::vector<std::string> notes;  ///< series and keys that are not in it, and why
+};
+
 }  // namespace headroom::experiments

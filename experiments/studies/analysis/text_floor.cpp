@@ -1,6 +1,6 @@
 #include "experiments/studies/analysis/text_floor.h"
 
-#include <nlohmann/json.hpp>
+#include "experiments/studies/config/trial_facts.h"
 
 namespace headroom::experiments {
 namespace {
@@ -21,13 +21,10 @@ constexpr Floor floors[] = {
 
 }  // namespace
 
-std::optional<double> text_floor(const std::string& config) {
-  const nlohmann::json parsed = nlohmann::json::parse(config, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("task")) return std::nullopt;
-  const nlohmann::json& task = parsed["task"];
+std::optional<double> text_floor(const TrialFacts& trial) {
   for (const Floor& floor : floors)
-    if (task.value("kind", "") == floor.kind && task.value("source", "") == floor.source &&
-        task.value("tokenizer", "") == floor.tokenizer && task.value("loss", "") == floor.loss)
+    if (trial.task == floor.kind && trial.source == floor.source && trial.tokenizer == floor.tokenizer &&
+        trial.loss == floor.loss)
       return floor.nats;
   return std::nullopt;
 }

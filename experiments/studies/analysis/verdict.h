@@ -44,7 +44,8 @@ struct Verdict {
   std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
   std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
   std::vector<ConfidenceInterval> intervals;            ///< of the ratios, differences and slopes among them
-  std::string summary;   ///< the numbers in a few characters: "2.9× [2.1, 4.0], p = 0.003"
+  std::string effect;                                   ///< the numbers in a few characters: "2.9× [2.1, 4.0]"
+  std::string summary;                                  ///< the same with its p: "2.9× [2.1, 4.0], p = 0.003"
   std::string found;     ///< what was measured, as a clause: "at heads = 1 the error is 3.1× that at heads = 8"
   std::string claimed;   ///< what the claim says of that: "at least 1.1 times as bad"; "" where `found` says it
   std::string sentence;  ///< the verdict in plain words: comparison() and what it decides

@@ -42,4 +42,17 @@ std::vector<const TrialRecord*> each_once(const std::vector<TrialRecord>& trials
 /// How many those are.
 int64_t count_trials(const std::vector<TrialRecord>& trials);
 
+/// How many of the trials failed.
+int64_t count_failed(const StudyResults& results);
+
+/// Clock time of all trials, in seconds.
+double training_seconds(const StudyResults& results);
+
+/// Clock time in which at least one trial was being trained, in seconds: what the study took, pauses left out.
+double wall_seconds(const StudyResults& results);
+
+/// Whether the verdicts are a pilot's: a profile that is not the study's own settings trains smaller and shorter. What
+/// is computed alone, without a model or a text, is no pilot.
+bool is_pilot(const StudyResults& results);
+
 }  // namespace headroom::experiments

@@ -226,22 +226,10 @@ StudyResults overlaid(const std::vector<StudyResults>& runs, const std::vector<S
 
 using Settings = std::map<std::string, std::set<std::string>>;  ///< key → the values that trials have, as text
 
-void collect(const Json& node, const std::string& path, Settings& settings) {
-  const bool is_list_of_tables = node.is_array() && !node.empty() && node[0].is_object();
-  if ((!node.is_object() && !is_list_of_tables) || node.empty()) {
-    settings[path].insert(node.is_string() ? node.get<std::string>()
-                                           : node.dump(-1, ' ', false, Json::error_handler_t::replace));
-    return;
-  }
-  for (const auto& item : node.items())
-    collect(item.value(), path.empty() ? item.key() : path + "." + item.key(), settings);
-}
-
 Settings settings_of(const std::vector<TrialRecord>& trials) {
   Settings settings;
   for (const TrialRecord& trial : trials) {
-    if (const Json config = Json::parse(trial.config, nullptr, false); config.is_object())
-      collect(config, "", settings);
+    for (const auto& [path, value] : trial_facts(trial.config).settings) settings[path].insert(value);
     settings["(program)"].insert(trial.code);
     for (const auto& [file, hash] : trial.data) settings["(data) " + file].insert(hash.substr(0, 12));
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "experiments/studies/config/schema.h"
 #include "experiments/studies/config/settings.h"
 #include "experiments/studies/config/shipped_files.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/toml/document.h"
 #include "experiments/studies/toml/reader.h"
 
@@ -154,20 +154,13 @@ void add_scope(const Study& study, std::map<std::string, SeriesScope>& known) {
     for (const auto& point : overlay.points) known[overlay.series].overlay.insert(point.first);
 }
 
-/// The dotted paths of all numbers in a resolved trial.
-void add_numbers(const nlohmann::ordered_json& node, const std::string& path, std::set<std::string>& numbers) {
-  if (node.is_number()) numbers.insert(path);
-  if (!node.is_object()) return;
-  for (const auto& [key, value] : node.items()) add_numbers(value, path.empty() ? key : path + "." + key, numbers);
-}
-
 /// What is a number in a trial of each curve.
 std::set<std::string> common_numbers(const Study& study) {
   std::set<std::string> common, seen;
   for (const PlannedTrial& trial : study.trials) {
     if (!seen.insert(trial.series).second) continue;
     std::set<std::string> numbers;
-    add_numbers(nlohmann::ordered_json::parse(canonical_json(trial.config)), "", numbers);
+    for (const auto& [path, value] : trial_facts(canonical_json(trial.config)).numbers) numbers.insert(path);
     if (seen.size() == 1) common = std::move(numbers);
     else std::erase_if(common, [&](const std::string& path) { return !numbers.contains(path); });
   }

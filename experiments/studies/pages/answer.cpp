@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/analysis/curve.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/pages/headline.h"
 
 namespace headroom::experiments {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 /// Verdicts on one claim in several series.
@@ -52,17 +50,12 @@ std::string with_and(const Names& names) {
 }
 
 /// Every setting of task and model: its path → the values that the trials of some series have.
-std::map<std::string, std::set<std::string>> task_and_model(const StudyResults& r, const Names& series) {
+std::map<std::string, std::set<std::string>> task_and_model(const Analysis& r, const Names& series) {
   std::map<std::string, std::set<std::string>> values;
   for (const TrialRecord& t : r.trials) {
     if (std::count(series.begin(), series.end(), t.series) == 0) continue;
-    const Json config = Json::parse(t.config, nullptr, false);
-    for (const char* part : {"task", "model"})
-      if (config.is_object() && config.contains(part)) {
-        const Json flat = config[part].flatten();
-        for (const auto& [path, value] : flat.items())
-          values[path].insert(value.is_string() ? value.get<std::string>() : value.dump());
-      }
+    for (const auto& [path, value] : t.facts->settings)
+      if (path.starts_with("task.") || path.starts_with("model.")) values[path].insert(value);
   }
   return values;
 }
@@ -71,7 +64,7 @@ std::map<std::string, std::set<std::string>> task_and_model(const StudyResults& 
 struct Separation {
   std::string name, holds, fails;
 };
-std::optional<Separation> separation(const StudyResults& r, const ClaimGroup& group) {
+std::optional<Separation> separation(const Analysis& r, const ClaimGroup& group) {
   if (group.count(VerdictStatus::pass) == 0 || group.count(VerdictStatus::fail) == 0) return std::nullopt;
   const auto holds = task_and_model(r, group.series.at(VerdictStatus::pass)),
              fails = task_and_model(r, group.series.at(VerdictStatus::fail));
@@ -81,14 +74,14 @@ std::optional<Separation> separation(const StudyResults& r, const ClaimGroup& gr
     const auto is_shared = [&](const std::string& value) { return others->second.contains(value); };
     if (others == fails.end() || std::any_of(values.begin(), values.end(), is_shared)) continue;
     if (only) return std::nullopt;
-    only = Separation{path.substr(path.rfind('/') + 1), fmt::format("{}", fmt::join(values, ", ")),
+    only = Separation{last_part(path), fmt::format("{}", fmt::join(values, ", ")),
                       fmt::format("{}", fmt::join(others->second, ", "))};
   }
   return only;
 }
 
 /// "“both ends are worse” holds for D 256 and D 64, fails for learned positions".
-std::string group_words(const StudyResults& r, const ClaimGroup& group) {
+std::string group_words(const Analysis& r, const ClaimGroup& group) {
   const std::string claim = fmt::format("“{}”", group.words);
   if (const auto by = separation(r, group))
     return fmt::format("Depends on {}: {} holds with {}, fails with {}", by->name, claim, by->holds, by->fails);

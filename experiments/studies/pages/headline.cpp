@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -16,7 +14,6 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
-#include "experiments/studies/analysis/curve.h"
 
 namespace headroom::experiments {
 
@@ -47,39 +44,17 @@ std::string headline(const std::vector<Verdict>& verdicts) {
   return parts.empty() ? "This profile judges no claim." : fmt::format("{}", fmt::join(parts, " "));
 }
 
-bool is_pilot(const StudyResults& results) {
-  const bool is_computed =
-      !results.trials.empty() && std::all_of(results.trials.begin(), results.trials.end(),
-                                             [](const TrialRecord& t) { return t.steps == 0 && t.data.empty(); });
-  const bool is_own = results.profile == "own" || results.profile.starts_with("own+");  // no paper to be smaller than
-  return results.profile != "paper" && !is_own && !is_computed;
-}
-
 namespace {
 
-/// What the first claim on the report's own metric says that learning takes.
-std::optional<double> learning_limit(const StudyResults& results) {
-  for (const ClaimConfig& claim : results.claims)
-    if (claim.learned_at && (claim.metric.empty() || claim.metric == results.report.y_metric)) return claim.learned_at;
-  return std::nullopt;
-}
-
 /// How far the best model is from having learned its task, in the metric's own terms.
-std::string how_near(const std::string& metric, double best, std::optional<double> stated,
-                     std::optional<double> floor) {
-  if (!stated && !floor) return fmt::format("the best leaves {} % of the variance", rounded(100 * best));
-  return fmt::format(
-      "the best {} is {}, and learning takes {}", metric, rounded_beside(best, stated ? stated : floor),
-      stated ? exact(*stated) : fmt::format("less than the {} of a table that sees one token alone", exact(*floor)));
-}
-
-/// Whether some task is made in a length that a shorter one would make easier; a text's context is no such length.
-bool has_task_length(const StudyResults& results) {
-  return std::any_of(results.trials.begin(), results.trials.end(), [](const TrialRecord& trial) {
-    if (!trial.data.empty()) return false;
-    const auto config = nlohmann::json::parse(trial.config, nullptr, false);
-    return config.is_object() && config.contains("task") && config["task"].contains("length");
-  });
+std::string how_near(const std::string& metric, const Unlearned& found) {
+  if (!found.stated && !found.floor)
+    return fmt::format("the best leaves {} % of the variance", rounded(100 * found.best));
+  return fmt::format("the best {} is {}, and learning takes {}", metric,
+                     rounded_beside(found.best, found.stated ? found.stated : found.floor),
+                     found.stated
+                         ? exact(*found.stated)
+                         : fmt::format("less than the {} of a table that sees one token alone", exact(*found.floor)));
 }
 
 /// " About 12 seeds would decide 2 of the 3 undecided claims."; "" where more seeds decide nothing.
@@ -103,23 +78,12 @@ std::string seeds_sentence(const std::vector<Verdict>& verdicts) {
 }  // namespace
 
 std::string nothing_learned(const Analysis& results) {
-  const std::optional<double> stated = learning_limit(results);
-  std::optional<double> best, floor;
-  int64_t steps = 0;
-  for (const std::string& series : series_names(results)) {
-    const Curve& one = results.curve(series);
-    if (!one.best()) continue;
-    const std::optional<double> unlearned = unlearned_best(one, stated);
-    if (!unlearned) return "";
-    for (const Point& p : one.points)
-      if (!p.steps.empty()) steps = std::max(steps, *p.steps.rbegin());
-    if (!best || one.better(*unlearned, *best)) best = unlearned, floor = one.floor;
-  }
-  if (!best || steps == 0) return "";  // what is computed learns nothing
+  const std::optional<Unlearned> found = results.not_learned();
+  if (!found) return "";
   const bool is_done = count_trials(results.trials) >= results.planned;
   return fmt::format("No answer yet: no model{} learned the task; {}. Train longer than {} steps{}.",
-                     is_done ? "" : " so far", how_near(results.report.y_metric, *best, stated, floor), steps,
-                     has_task_length(results) ? ", or shorten task.length" : "");
+                     is_done ? "" : " so far", how_near(results.report.y_metric, *found), found->steps,
+                     found->has_length ? ", or shorten task.length" : "");
 }
 
 std::string headline(const Analysis& results) {
@@ -144,7 +108,14 @@ std::string finding(const Analysis& results) {
   };
   const Verdict& v = *std::min_element(verdicts.begin(), verdicts.end(),
                                        [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
-  return claim_finding(results, v);
+  if (v.status == VerdictStatus::not_run) return v.sentence;
+  const char* const says = v.status == VerdictStatus::pass   ? "holds"
+                           : v.status == VerdictStatus::fail ? "does not hold"
+                                                             : "is undecided";
+  const std::string rate =
+      v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
+  return fmt::format("“{}”{} {}{}: {}.{}", in_words(v.claim), subject_in_brackets(v.claim), says,
+                     is_pilot(results) ? " in a pilot" : "", v.found, rate);
 }
 
 std::string interval_levels(const std::vector<Verdict>& verdicts) {
@@ -158,45 +129,10 @@ std::string interval_levels(const std::vector<Verdict>& verdicts) {
   return low == high ? low + " %" : fmt::format("{} to {} %", low, high);
 }
 
-std::string claim_finding(const StudyResults& results, const Verdict& v) {
-  if (v.status == VerdictStatus::not_run) return v.sentence;
-  const char* const says = v.status == VerdictStatus::pass   ? "holds"
-                           : v.status == VerdictStatus::fail ? "does not hold"
-                                                             : "is undecided";
-  const std::string rate =
-      v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
-  return fmt::format("“{}”{} {}{}: {}.{}", in_words(v.claim), subject_in_brackets(v.claim), says,
-                     is_pilot(results) ? " in a pilot" : "", v.found, rate);
-}
-
 std::string subject_in_brackets(const ClaimConfig& claim) {
   const std::string& other = claim.keys.than.series;
   if (claim.series.empty()) return "";
   return fmt::format(" ({}{})", claim.series, other.empty() || other == claim.series ? "" : " against " + other);
-}
-
-int64_t count_failed(const StudyResults& results) {
-  const std::vector<const TrialRecord*> trials = each_once(results.trials);
-  return std::count_if(trials.begin(), trials.end(),
-                       [](const TrialRecord* t) { return t->status == TrialStatus::failed; });
-}
-
-double training_seconds(const StudyResults& results) {
-  double seconds = 0;
-  for (const TrialRecord* t : each_once(results.trials)) seconds += t->seconds;
-  return seconds;
-}
-
-double wall_seconds(const StudyResults& results) {
-  std::vector<std::pair<double, double>> spans;  // (begin, end)
-  for (const TrialRecord& t : results.trials) spans.emplace_back(t.ended - t.seconds, t.ended);
-  std::sort(spans.begin(), spans.end());
-  double seconds = 0, until = -std::numeric_limits<double>::infinity();
-  for (const auto& [begin, end] : spans) {
-    seconds += std::max(0.0, end - std::max(begin, until));
-    until = std::max(until, end);
-  }
-  return seconds;
 }
 
 std::string progress_of(const StudyResults& r) {

@@ -28,17 +28,10 @@ std::string nothing_learned(const Analysis& results);
 /// claims: …"), and how many seeds would decide what is undecided.
 std::string headline(const Analysis& results);
 
-/// Whether the verdicts are a pilot's: a profile that is not the study's own settings trains smaller and shorter. What
-/// is computed alone, without a model or a text, is no pilot.
-bool is_pilot(const StudyResults& results);
-
 /// What a study found, in one sentence with an interval: of its claims (decided ones before others; the paper's before
 /// our own, and these before theorems) the first with what was measured. "“both ends are worse” (D 64) holds in a
 /// pilot: …". Without a claim that was judged, why there is none.
 std::string finding(const Analysis& results);
-
-/// What was found of one claim, in the same words.
-std::string claim_finding(const StudyResults& results, const Verdict& verdict);
 
 /// The levels of the verdicts' confidence intervals: "90 %", "90 to 99.4 %"; "" without intervals.
 std::string interval_levels(const std::vector<Verdict>& verdicts);
@@ -48,14 +41,5 @@ std::string subject_in_brackets(const ClaimConfig& claim);
 
 /// "33 of 33 trials done, 3 failed, 4.1 min of training".
 std::string progress_of(const StudyResults& results);
-
-/// How many of the trials failed.
-int64_t count_failed(const StudyResults& results);
-
-/// Clock time of all trials, in seconds.
-double training_seconds(const StudyResults& results);
-
-/// Clock time in which at least one trial was being trained, in seconds: what the study took, pauses left out.
-double wall_seconds(const StudyResults& results);
 
 }  // namespace headroom::experiments

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "experiments/output/document.h"
-#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/analysis/head_choice.h"
+#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/results_page.h"
 
 namespace headroom::experiments {

@@ -16,7 +16,6 @@
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/set_up.h"
 
 namespace headroom::experiments {

@@ -34,4 +34,16 @@ std::string series_words(const Analysis& results, const std::string& series);
 /// The curve of one series in numbers, with what the figure cannot show.
 Blocks curve_table(const Analysis& results, const std::string& series);
 
+/// "best heads = 0.93 · width^0.52 [0.31, 0.73] · …, off by a factor of 1.21 where a series is left out (8 series);
+/// width / token_dim is off by 1.9".
+std::string law_sentence(const FittedLaw& law);
+
+/// The same with a row per series; none where the report asks for no law.
+Blocks law_section(const Analysis& results);
+
+/// What validation said of every value of a key, to be opened: a row per series and x, a column per value, the chosen
+/// one bold; means over the seeds that were trained at all values of a row. A reader sees how much hangs on one step of
+/// a grid. Nothing where no series chose between values of a single key.
+Blocks tried_choices(const Analysis& results);
+
 }  // namespace headroom::experiments

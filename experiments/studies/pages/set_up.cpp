@@ -4,41 +4,29 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/claims/value_set.h"
-#include "experiments/studies/config/tasks/registry.h"
+#include "experiments/studies/config/trial_facts.h"
 
 namespace headroom::experiments {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// The configs of all trials that train a model, each once.
-std::vector<Json> training_configs(const StudyResults& r) {
-  std::set<std::string> texts;
-  for (const TrialRecord& t : r.trials) texts.insert(t.config);
-  std::vector<Json> configs;
-  for (const std::string& text : texts) {
-    Json config = Json::parse(text, nullptr, false);
-    if (config.is_object() && config.contains("train") && config.contains("model"))
-      configs.push_back(std::move(config));
-  }
-  return configs;
-}
-
-ValueSet values_of(const std::vector<Json>& configs, const std::string& path) {
-  const Json::json_pointer pointer(path);
+/// The values of one fact of some trials.
+template <class Value>
+ValueSet values_of(const std::vector<const TrialFacts*>& trials, Value TrialFacts::*fact) {
   ValueSet values;
-  for (const Json& config : configs) {
-    if (!config.contains(pointer)) continue;
-    const Json& value = config.at(pointer);
-    if (value.is_number()) values.numbers.insert(value.get<double>());
-    else if (value.is_string()) values.words.insert(value.get<std::string>());
+  for (const TrialFacts* trial : trials) {
+    const Value& value = trial->*fact;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      if (!value.empty()) values.words.insert(value);
+    } else if (value) {
+      values.numbers.insert(*value);
+    }
   }
   return values;
 }
@@ -101,17 +89,19 @@ std::string seeds_of(const StudyResults& r) {
 }  // namespace
 
 std::string settings_line(const Analysis& r, Edges edges) {
-  const std::vector<Json> configs = training_configs(r);
-  if (configs.empty()) return "";
-  const auto of = [&](const char* path) { return values_of(configs, path); };
+  std::vector<const TrialFacts*> trained;
+  for (const TrialRecord& t : r.trials)
+    if (t.facts->is_trained) trained.push_back(t.facts.get());
+  if (trained.empty()) return "";
   std::vector<std::string> parts;
   const auto add = [&](const ValueSet& values, const std::string& text) {
     if (!values.empty()) parts.push_back(text);
   };
-  const ValueSet width = of("/model/width"), layers = of("/model/layers"), steps = of("/train/steps"),
-                 batch = of("/train/batch"), kind = of("/train/optimizer/kind"), rate = of("/train/optimizer/lr"),
-                 positions = of("/model/positions"), first = of("/task/first_position"),
-                 feed_forward = of("/model/ffn_width"), norm = of("/model/norm");
+  const auto of = [&](auto fact) { return values_of(trained, fact); };
+  const ValueSet width = of(&TrialFacts::width), layers = of(&TrialFacts::layers), steps = of(&TrialFacts::steps),
+                 batch = of(&TrialFacts::batch), kind = of(&TrialFacts::optimizer), rate = of(&TrialFacts::rate),
+                 positions = of(&TrialFacts::positions), first = of(&TrialFacts::first_position),
+                 feed_forward = of(&TrialFacts::feed_forward), norm = of(&TrialFacts::norm);
   add(width, "D " + width.text());
   add(layers, with_noun(layers, "layer"));
   if (!feed_forward.empty() && feed_forward.text() == "0")
@@ -126,27 +116,21 @@ std::string settings_line(const Analysis& r, Edges edges) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
-TaskWords task_words(const TaskJson& task) {
-  const std::string name = task_value(task, "kind");
-  for (const TaskKind& kind : task_kinds())
-    if (kind.name == name) return kind.words(task);
-  return {fmt::format("A task of the kind {}.", name)};
-}
-
-TaskWords task_words(const StudyResults& r) {
-  std::vector<TaskJson> tasks;
-  std::set<std::string> seen;
-  for (const TrialRecord* trial : ordered_trials(r)) {
-    const TaskJson config = TaskJson::parse(trial->config, nullptr, false);
-    if (!config.is_object() || !task_part(config, "task").contains("kind")) continue;
-    if (seen.insert(config["task"].dump()).second) tasks.push_back(config["task"]);
-  }
-  if (tasks.empty()) return {};
-  TaskWords out = task_words(tasks[0]);
+TaskWords task_words(const Analysis& r) {
+  const TrialFacts* first = nullptr;
   std::set<std::string> differing;
-  for (const TaskJson& task : tasks)
-    for (const auto& [key, value] : task.items())
-      if (const auto first = tasks[0].find(key); first == tasks[0].end() || *first != value) differing.insert(key);
+  for (const TrialRecord* trial : ordered_trials(r)) {
+    const TrialFacts& facts = *trial->facts;
+    if (facts.task.empty()) continue;
+    if (!first) first = &facts;
+    for (const auto& [path, value] : facts.settings) {
+      if (!path.starts_with("task.")) continue;
+      const auto own = first->settings.find(path);
+      if (own == first->settings.end() || own->second != value) differing.insert(path.substr(5, path.find('.', 5) - 5));
+    }
+  }
+  if (!first) return {};
+  TaskWords out = first->words;
   if (differing.count("kind")) out.words += " That is the task of the first series; others have tasks of their own.";
   else if (!differing.empty())
     out.words +=

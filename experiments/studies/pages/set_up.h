@@ -19,11 +19,8 @@ enum class Edges { told, left_out };
 ///     alibi
 std::string settings_line(const Analysis& results, Edges edges = Edges::told);
 
-/// In the words of a trial's resolved [task], whose kind may be any of task_kinds(). A kind that is not known gives its
-/// name alone: the task may come from a store of a newer program.
-TaskWords task_words(const TaskJson& task);
-
-/// task_words() of a study's first trial, and in which keys the tasks of its other trials differ. Empty without trials.
-TaskWords task_words(const StudyResults& results);
+/// The words of the task of a study's first trial, and in which keys the tasks of its other trials differ. Empty
+/// without trials.
+TaskWords task_words(const Analysis& results);
 
 }  // namespace headroom::experiments

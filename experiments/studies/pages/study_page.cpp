@@ -14,10 +14,8 @@
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/set_up.h"
-#include "experiments/studies/pages/tried.h"
 #include "experiments/studies/pages/verdict_change.h"
 
 namespace headroom::experiments {

@@ -12,7 +12,7 @@
 #include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/law_section.h"
+#include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/report.h"
 
 namespace headroom::experiments {

@@ -1,4 +1,4 @@
-#include "experiments/studies/pages/tried.h"
+#include "experiments/studies/pages/page.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/pages/headline.h"
 
 namespace headroom::experiments {
@@ -28,23 +27,6 @@ bool is_beyond(const Verdict& v) { return is_decided(v) ? v.status == VerdictSta
 
 }  // namespace
 
-std::string deciding_seeds(const std::vector<Verdict>& verdicts) {
-  std::set<int> needed;
-  bool is_hopeless = false;
-  for (const Verdict& v : verdicts) {
-    if (v.status != VerdictStatus::undecided || !v.is_learned || !v.is_tuned || !v.needs.empty() ||
-        std::isnan(v.margin))
-      continue;
-    if (v.seeds_needed) needed.insert(*v.seeds_needed);
-    else is_hopeless = true;
-  }
-  if (needed.empty()) return is_hopeless ? "no number of seeds up to 1,000 would decide" : "";
-  const int fewest = *needed.begin(), most = *needed.rbegin();
-  return fmt::format("about {} seeds would decide{}",
-                     fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most),
-                     is_hopeless ? ", and for one series no number up to 1,000" : "");
-}
-
 std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "";
   if (!v.is_learned) return "longer training, or a model that learns the target";
@@ -53,7 +35,9 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   const bool is_the_papers = source(v.claim) == ClaimSource::paper;
   std::vector<std::string> parts;
   if (!std::isnan(v.margin)) parts.push_back(distance(v));
-  if (const std::string seeds = deciding_seeds({v}); !seeds.empty()) parts.push_back(seeds);
+  if (v.status == VerdictStatus::undecided && !std::isnan(v.margin))
+    parts.push_back(v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
+                                   : "no number of seeds up to 1,000 would decide");
   if (v.has_choice_at_edge) parts.emplace_back("a wider grid: a value that was chosen stands at its end");
   if (is_the_papers && is_pilot(r)) parts.emplace_back("the paper’s own set-up: this profile is smaller");
   else if (is_the_papers && !r.deviations.empty())
@@ -61,34 +45,11 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-StudyResults without_first_choices(const Analysis& results) {
-  std::set<const TrialRecord*> first;
-  for (const std::string& series : series_names(results))
-    for (const Point& point : results.curve(series).points) {
-      if (point.choice.empty()) continue;
-      std::set<const TrialRecord*> chosen;
-      bool has_other = false;
-      for (const TrialRecord& trial : results.trials) {
-        if (trial.series != series || trial.x != point.x) continue;
-        if (trial.choice == point.choice) chosen.insert(&trial);
-        else has_other |= trial.status == TrialStatus::finished;
-      }
-      if (has_other) first.merge(chosen);
-    }
-  StudyResults out = results;
-  out.trials.clear();
-  for (const TrialRecord& trial : results.trials)
-    if (!first.contains(&trial)) out.trials.push_back(trial);
-  out.planned -= count_trials(results.trials) - count_trials(out.trials);
-  return out;
-}
-
 SecondBest second_best(const Analysis& results) {
   const std::vector<Verdict>& verdicts = results.verdicts();
   SecondBest out{"", std::vector<std::string>(verdicts.size())};
-  const Analysis others = analyse(without_first_choices(results));
-  if (others.trials.size() == results.trials.size()) return out;
-  const std::vector<Verdict>& seconds = others.verdicts();
+  const std::vector<Verdict>& seconds = results.second_verdicts();
+  if (seconds.empty()) return out;
   std::set<std::string> keys;
   for (const TrialRecord& trial : results.trials)
     for (const auto& chosen : trial.choice) keys.insert(last_part(chosen.first));
@@ -101,8 +62,7 @@ SecondBest second_best(const Analysis& results) {
     if (second.status == VerdictStatus::not_run || !second.is_learned || std::isnan(second.margin)) ++unjudged;
     else if (is_beyond(second) != is_beyond(v)) {
       ++turned;
-      out.turned[i] =
-          fmt::format("turns at the second-best {}: {}", key, second.summary.substr(0, second.summary.find(", p = ")));
+      out.turned[i] = fmt::format("turns at the second-best {}: {}", key, second.effect);
     }
   }
   if (asked == 0) return out;

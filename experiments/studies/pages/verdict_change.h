@@ -7,18 +7,10 @@
 /// How firm verdicts are: what would change one, and what second-best choices make of them.
 namespace headroom::experiments {
 
-/// How many seeds would decide those verdicts that are undecided for want of seeds: "about 5 to 18 seeds would decide";
-/// "" where none is, since nothing was learned or fewer than two seeds say nothing of their spread.
-std::string deciding_seeds(const std::vector<Verdict>& verdicts);
-
 /// What would change a verdict, in a line: how far the number that decides it is from its threshold in its own standard
 /// errors, how many seeds would decide what is undecided, which chosen values stand at an end of those tried, and that
 /// a pilot is not the paper's own experiment.
 std::string what_would_change(const StudyResults& results, const Verdict& verdict);
-
-/// The results as they would be if no x had the value of its `best_of` keys (a learning rate) that validation prefers:
-/// then each takes the second best. An x that tried one value keeps it.
-StudyResults without_first_choices(const Analysis& results);
 
 /// What the second-best values make of the decided verdicts.
 struct SecondBest {

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/curve.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "models/files/regular_file.h"
 #include "models/files/visible_folders.h"
 
@@ -61,12 +62,6 @@ StoredVerdict read_verdict(const Json& node) {
   v.tests = claim.value("sentence", "");
   v.status = node.at("status").get<std::string>();
   v.measured = number(node, "measured");
-  v.p = number(node, "p");
-  v.p_against = number(node, "p_against");
-  if (const double seeds = number(node, "seeds_needed"); !std::isnan(seeds)) v.seeds_needed = static_cast<int>(seeds);
-  for (const Json& i : node.value("intervals", Json::array()))
-    v.intervals.push_back({i.at("name").get<std::string>(), number(i, "value"), number(i, "low"), number(i, "high"),
-                           number(i, "level"), i.at("method").get<std::string>()});
   if (const double paper = number(node, "paper"); !std::isnan(paper)) v.paper = paper;
   v.summary = node.value("summary", "");
   v.sentence = node.value("sentence", "");
@@ -85,18 +80,12 @@ StoredVerdicts read_stored(const Json& node) {
   return study;
 }
 
-/// The trained model that each series ran on; "" for series that train their own.
-std::map<std::string, std::string> models_of(const StudyResults& results) {
+/// The trained model that each series ran on; "" for series that train their own: a series has one task.
+std::map<std::string, std::string> models_of(const Analysis& results) {
   std::map<std::string, std::string> models;
   for (const TrialRecord& trial : results.trials) {
-    if (models.contains(trial.series)) continue;
-    const Json config = Json::parse(trial.config, nullptr, false);
-    if (!config.is_object() || !config.contains("task") || !config["task"].is_object()) continue;
-    std::string& name = models[trial.series];  // also where there is none: a series has one task
-    const auto model = config["task"].find("model");
-    if (model == config["task"].end() || !model->is_string()) continue;
-    const fs::path path(model->get<std::string>());
-    name = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
+    const fs::path path(trial.facts->studied_model);
+    models.emplace(trial.series, (path.extension() == ".gguf" ? path.stem() : path.filename()).string());
   }
   return models;
 }

@@ -16,14 +16,11 @@ struct StoredVerdict {
   std::string paper_says;  ///< the claim in words; "" when it is not the paper's
   std::string ours_says;   ///< our own claim in words
   std::string status;      ///< pass | fail | undecided | not run
-  double measured = Verdict::none, p = Verdict::none;
+  double measured = Verdict::none;
   std::optional<double> paper;  ///< the paper's number
   std::string summary, sentence;
   std::vector<std::pair<PaperPath, double>> beside;  ///< our numbers for those in the paper's tables
   std::string model{};  ///< that its series ran on: "SmolLM2-135M-Instruct.Q4_1" of a file; "" where it trained its own
-  double p_against = Verdict::none;
-  std::optional<int> seeds_needed{};
-  std::vector<ConfidenceInterval> intervals{};
   std::string theorem_says{};  ///< what a theorem says, in words
   std::string tests{};         ///< id of the paper's sentence that the claim tests
 

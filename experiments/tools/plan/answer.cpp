@@ -113,8 +113,8 @@ std::string bound_text(const AllocationPlan& plan) {
 /// What models of this width did best with that were trained on other sums of earlier tokens.
 std::string other_sums(int64_t width) {
   std::vector<const HeadChoice*> curves;
-  for (const MeasuredChoice& one : shipped_choices())
-    if (one.task == "linear-functional") curves.push_back(&one.choice);
+  for (const HeadChoice& one : shipped_choices())
+    if (one.kind == "linear-functional") curves.push_back(&one);
   const HeadAdvice advice = head_advice(curves, width);
   if (advice.heads == 0) return "No model of this width was trained on a sum";
   return fmt::format("This sum was not trained; of others at this width {} did best (plan --for linear-functional)",
@@ -189,7 +189,7 @@ std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& 
   return answer;
 }
 
-PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured) {
+PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<HeadChoice>& measured) {
   const AllocationRequest& request = plan.request;
   std::optional<PlanAnswer> trained = measured_answer(curves_of(measured), request.width);
   if (!trained && request.ranks.empty())
@@ -217,10 +217,9 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoic
                   : "none"};
 }
 
-std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns) {
+std::string measured_text(const std::vector<HeadChoice>& measured, int columns) {
   Cells rows{{"positions", "use", "as good", "open", "worse", "D", "steps", "seeds", "measured by"}};
-  for (const MeasuredChoice& one : measured) {
-    const HeadChoice& choice = one.choice;
+  for (const HeadChoice& choice : measured) {
     rows.push_back({positions_in_words(choice.positions),
                     fmt::format("{} × {}", exact(choice.best().heads), exact(choice.best().v_dim)),
                     options_with(choice, Standing::as_good), options_with(choice, Standing::open),
@@ -230,7 +229,7 @@ std::string measured_text(const std::vector<MeasuredChoice>& measured, int colum
   const std::string above = fmt::format(
       "{} curve{} of small models; use: heads × width, the best on validation; as good, open, worse: other numbers of "
       "heads, by {:.0f} % of the {}",
-      measured.size(), measured.size() == 1 ? "" : "s", 100 * (measured[0].choice.margin - 1), measured[0].metric);
+      measured.size(), measured.size() == 1 ? "" : "s", 100 * (measured[0].margin - 1), measured[0].metric);
   return wrapped(above, lines_of(columns)) + "\n\n" + aligned(rows, lines_of(columns));
 }
 

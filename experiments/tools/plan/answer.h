@@ -37,11 +37,11 @@ std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& 
 /// The advice for a sum of earlier tokens: what was measured, with the bound beside it, or what the bound says. What
 /// was measured is the `measured` curves at this width, of the study that the decay is from, or without any the shipped
 /// ones of the same sum.
-PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured = {});
+PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<HeadChoice>& measured = {});
 
 /// What measured curves say, a row for each: its positions, the best number of heads, those that are as good, not
 /// decided and worse, and where it was measured.
-std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns = 0);
+std::string measured_text(const std::vector<HeadChoice>& measured, int columns = 0);
 
 /// The advice, and below it the rest; no line is wider than `columns` characters, 100 where that is 0.
 std::string answer_text(const PlanAnswer& answer, int columns = 0);

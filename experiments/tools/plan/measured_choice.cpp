@@ -12,7 +12,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/studies/analysis/curve.h"
+#include "experiments/studies/analysis/analysis.h"
 
 namespace headroom::experiments {
 
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 4> standing_names{"best", "as good", "wor
 /// A short word for a kind of task, or for those of its curves with a task in those words.
 struct ShortWord {
   const char *word, *kind, *task = "";
-  bool fits(const MeasuredChoice& one) const { return one.task == kind && (*task == 0 || one.choice.task == task); }
+  bool fits(const HeadChoice& one) const { return one.kind == kind && (*task == 0 || one.task == task); }
 };
 constexpr ShortWord short_words[] = {{"mlm", "masked"},
                                      {"ntp", "next-token"},
@@ -40,10 +40,9 @@ constexpr ShortWord short_words[] = {{"mlm", "masked"},
                                      {"copy", "induction-head"}};
 
 /// The members that JSON has under their own names, for reading and for writing.
-template <class Measured, class F>
-void each_member(Measured& measured, const F& f) {
-  auto& choice = measured.choice;
-  f("task", measured.task), f("metric", measured.metric);
+template <class Choice, class F>
+void each_member(Choice& choice, const F& f) {
+  f("task", choice.kind), f("metric", choice.metric);
   f("study", choice.study), f("profile", choice.profile), f("series", choice.series), f("positions", choice.positions);
   f("width", choice.width), f("steps", choice.steps), f("margin", choice.margin), f("seeds", choice.seeds);
   f("words", choice.task), f("token_dim", choice.token_dim), f("decay", choice.decay);
@@ -72,24 +71,24 @@ HeadChoice::Option option_from(const Json& json) {
           json.at("unlearned")};
 }
 
-MeasuredChoice choice_from(const Json& json) {
-  MeasuredChoice out;
+HeadChoice choice_from(const Json& json) {
+  HeadChoice out;
   each_member(out, [&](const char* name, auto& member) { json.at(name).get_to(member); });
-  out.choice.best_standing = standing_of(json.at("best_standing"));
-  std::vector<HeadChoice::Option>& options = out.choice.options;
+  out.best_standing = standing_of(json.at("best_standing"));
+  std::vector<HeadChoice::Option>& options = out.options;
   for (const Json& option : json.at("options")) options.push_back(option_from(option));
   const auto best = std::count_if(options.begin(), options.end(),
                                   [](const HeadChoice::Option& option) { return option.standing == Standing::best; });
-  require(best == 1, "head choices: {}: expected one best number of heads, got {}", excerpt(out.choice.study), best);
+  require(best == 1, "head choices: {}: expected one best number of heads, got {}", excerpt(out.study), best);
   return out;
 }
 
-Json json_of(const MeasuredChoice& measured) {
+Json json_of(const HeadChoice& measured) {
   Json out;
   each_member(measured, [&](const char* name, const auto& member) { out[name] = member; });
-  out["best_standing"] = name_of(measured.choice.best_standing);
+  out["best_standing"] = name_of(measured.best_standing);
   out["options"] = Json::array();
-  for (const HeadChoice::Option& option : measured.choice.options)
+  for (const HeadChoice::Option& option : measured.options)
     out["options"].push_back({{"heads", option.heads},
                               {"qk_dim", option.qk_dim},
                               {"v_dim", option.v_dim},
@@ -101,47 +100,31 @@ Json json_of(const MeasuredChoice& measured) {
   return out;
 }
 
-/// The task that a series' trials were trained on; "" where the config does not say.
-std::string task_of(const StudyResults& results, const std::string& series) {
-  for (const TrialRecord& trial : results.trials) {
-    if (trial.series != series) continue;
-    const Json config = Json::parse(trial.config, nullptr, false);
-    if (config.is_object() && config.contains("task")) return config["task"].value("kind", "");
-  }
-  return "";
-}
-
 }  // namespace
 
-std::vector<MeasuredChoice> measured_choices(const Analysis& results) {
-  std::vector<MeasuredChoice> out;
-  for (const std::string& series : series_names(results))
-    if (std::optional<HeadChoice> choice = head_choice(results, series);
-        choice && choice->is_learned && choice->is_tuned)
-      out.push_back({task_of(results, series), results.report.y_metric, std::move(*choice)});
+std::vector<HeadChoice> measured_choices(const Analysis& study) {
+  std::vector<HeadChoice> out = study.head_choices();
+  std::erase_if(out, [](const HeadChoice& choice) { return !choice.is_learned || !choice.is_tuned; });
   return out;
 }
 
-std::vector<MeasuredChoice> distinct_choices(const std::vector<Analysis>& studies) {
-  std::vector<MeasuredChoice> all, kept;
-  for (const Analysis& results : studies)
-    for (MeasuredChoice& choice : measured_choices(results)) all.push_back(std::move(choice));
-  std::vector<HeadChoice> choices;
-  for (const MeasuredChoice& one : all) choices.push_back(one.choice);
-  for (const HeadChoice* one : distinct_learned(choices))
-    kept.push_back(all[static_cast<size_t>(one - choices.data())]);
+std::vector<HeadChoice> distinct_choices(const std::vector<Analysis>& studies) {
+  std::vector<HeadChoice> all, kept;
+  for (const Analysis& study : studies)
+    for (HeadChoice& choice : measured_choices(study)) all.push_back(std::move(choice));
+  for (const HeadChoice* one : distinct_learned(all)) kept.push_back(*one);
   return kept;
 }
 
-std::string choices_json(const std::vector<MeasuredChoice>& choices) {
+std::string choices_json(const std::vector<HeadChoice>& choices) {
   std::vector<std::string> lines;
-  for (const MeasuredChoice& measured : choices)
+  for (const HeadChoice& measured : choices)
     lines.push_back(json_of(measured).dump(-1, ' ', false, Json::error_handler_t::replace));
   return fmt::format("[{}]\n", fmt::join(lines, ",\n"));
 }
 
-std::vector<MeasuredChoice> parse_choices(const std::string& json) {
-  std::vector<MeasuredChoice> out;
+std::vector<HeadChoice> parse_choices(const std::string& json) {
+  std::vector<HeadChoice> out;
   try {
     for (const Json& one : Json::parse(json)) out.push_back(choice_from(one));
   } catch (const Json::exception& error) {
@@ -150,21 +133,21 @@ std::vector<MeasuredChoice> parse_choices(const std::string& json) {
   return out;
 }
 
-const std::vector<MeasuredChoice>& shipped_choices() {
-  static const std::vector<MeasuredChoice> choices = parse_choices(kHeadChoices);
+const std::vector<HeadChoice>& shipped_choices() {
+  static const std::vector<HeadChoice> choices = parse_choices(kHeadChoices);
   return choices;
 }
 
 std::vector<std::string> task_words() {
   std::set<std::string> words, unnamed;
-  for (const MeasuredChoice& one : shipped_choices()) {
+  for (const HeadChoice& one : shipped_choices()) {
     bool has_word = false;
     for (const ShortWord& known : short_words)
       if (known.fits(one)) {
         words.insert(known.word);
         has_word = true;
       }
-    if (!has_word) unnamed.insert(one.task);
+    if (!has_word) unnamed.insert(one.kind);
   }
   std::vector<std::string> out;
   for (const ShortWord& known : short_words)
@@ -173,29 +156,29 @@ std::vector<std::string> task_words() {
   return out;
 }
 
-std::vector<MeasuredChoice> choices_for(const std::string& task, const std::vector<MeasuredChoice>& all) {
-  std::vector<MeasuredChoice> out;
-  for (const MeasuredChoice& one : all) {
+std::vector<HeadChoice> choices_for(const std::string& task, const std::vector<HeadChoice>& all) {
+  std::vector<HeadChoice> out;
+  for (const HeadChoice& one : all) {
     const bool is_named = std::any_of(std::begin(short_words), std::end(short_words),
                                       [&](const ShortWord& known) { return known.word == task && known.fits(one); });
-    if (is_named || one.task == task) out.push_back(one);
+    if (is_named || one.kind == task) out.push_back(one);
   }
   require(!out.empty(), "--for: nothing was measured for '{}'; there are {}", excerpt(task),
           fmt::format("{}", fmt::join(task_words(), ", ")));
   return out;
 }
 
-std::vector<const HeadChoice*> curves_of(const std::vector<MeasuredChoice>& measured) {
+std::vector<const HeadChoice*> curves_of(const std::vector<HeadChoice>& measured) {
   std::vector<const HeadChoice*> curves;
-  for (const MeasuredChoice& one : measured) curves.push_back(&one.choice);
+  for (const HeadChoice& one : measured) curves.push_back(&one);
   return curves;
 }
 
 std::vector<const HeadChoice*> curves_of_sum(int64_t width, int64_t token_dim, const std::vector<double>& norms) {
   const auto at = [](const std::vector<double>& decay, size_t i) { return i < decay.size() ? decay[i] : 0; };
   std::vector<const HeadChoice*> curves;
-  for (const MeasuredChoice& one : shipped_choices()) {
-    const HeadChoice& c = one.choice;
+  for (const HeadChoice& one : shipped_choices()) {
+    const HeadChoice& c = one;
     bool is_same = !c.decay.empty() && c.width == width && c.token_dim == static_cast<double>(token_dim);
     for (size_t i = 0; is_same && i < c.decay.size(); ++i)
       is_same = std::abs(at(norms, i) - c.decay[i]) <= 1e-6 * std::max(1.0, c.decay[i]);

@@ -186,15 +186,14 @@ PlanTable options_table(const HeadChoice& choice) {
 }
 
 /// Each curve over its best.
-Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& measured) {
+Plot measured_plot(const std::string& task, const std::vector<HeadChoice>& measured) {
   Plot plot =
       plot_of("plan-measured", "Times the best against the number of heads: " + task,
               "Of each curve, every number of heads over the best one.", "heads", "times the best of its curve");
-  for (const MeasuredChoice& one : measured) {
+  for (const HeadChoice& one : measured) {
     const size_t at = plot.layers.size();
-    Layer& layer =
-        plot.layers.emplace_back(line(choice_name(one.choice), category(at), static_cast<int>(at / kCategories)));
-    for (const HeadChoice::Option& o : one.choice.options)
+    Layer& layer = plot.layers.emplace_back(line(choice_name(one), category(at), static_cast<int>(at / kCategories)));
+    for (const HeadChoice::Option& o : one.options)
       // The best is what the others are measured by: its own interval has no width.
       layer.marks.push_back({.x = o.heads,
                              .y = o.ratio,
@@ -231,13 +230,13 @@ void write_plan_page(const std::filesystem::path& path, const std::optional<Plan
 }
 
 void write_measured_page(const std::filesystem::path& path, const std::string& task,
-                         const std::vector<MeasuredChoice>& measured, const std::vector<PlanAnswer>& answers) {
+                         const std::vector<HeadChoice>& measured, const std::vector<PlanAnswer>& answers) {
   Document page = empty_page(" --for " + task);
   for (const PlanAnswer& answer : answers) append(page.blocks, answer_blocks(answer));
   Blocks parts{figure(measured_plot(task, measured),
                       "Test metric over that of the number of heads that validation prefers, means over seeds, with "
                       "95 % intervals.")};
-  for (const MeasuredChoice& one : measured) append(parts, table_blocks(options_table(one.choice)));
+  for (const HeadChoice& one : measured) append(parts, table_blocks(options_table(one)));
   page.blocks.push_back(section("What was measured", std::move(parts)));
   write_page(path, page);
 }

@@ -18,6 +18,6 @@ void write_plan_page(const std::filesystem::path& path, const std::optional<Plan
 /// The same of what studies measured for `task` (plan --for): the answers, then every curve in one figure and in
 /// tables.
 void write_measured_page(const std::filesystem::path& path, const std::string& task,
-                         const std::vector<MeasuredChoice>& measured, const std::vector<PlanAnswer>& answers);
+                         const std::vector<HeadChoice>& measured, const std::vector<PlanAnswer>& answers);
 
 }  // namespace headroom::experiments

@@ -20,8 +20,8 @@ std::string usual_reason() {
       usual_head_dims_text());
 }
 
-bool is_text(const MeasuredChoice& one) {
-  return one.task == "masked" || one.task == "next-token" || one.task == "instructions";
+bool is_text(const HeadChoice& one) {
+  return one.kind == "masked" || one.kind == "next-token" || one.kind == "instructions";
 }
 
 /// "64", "32, 64 and 256".
@@ -34,19 +34,19 @@ std::string list_text(const std::set<int64_t>& numbers) {
 /// The widest model whose number of heads was swept.
 int64_t widest_measured() {
   int64_t widest = 0;
-  for (const MeasuredChoice& one : shipped_choices()) widest = std::max(widest, one.choice.width);
+  for (const HeadChoice& one : shipped_choices()) widest = std::max(widest, one.width);
   return widest;
 }
 
 }  // namespace
 
-PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<MeasuredChoice>& found) {
+PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<HeadChoice>& found) {
   constexpr double alike = 2;
   std::set<int64_t> widths;
-  int64_t nearest = found[0].choice.width;
-  for (const MeasuredChoice& one : found) {
-    widths.insert(one.choice.width);
-    if (factor_between(one.choice.width, width) < factor_between(nearest, width)) nearest = one.choice.width;
+  int64_t nearest = found[0].width;
+  for (const HeadChoice& one : found) {
+    widths.insert(one.width);
+    if (factor_between(one.width, width) < factor_between(nearest, width)) nearest = one.width;
   }
   const HeadAdvice advice = head_advice(curves_of(found), nearest);
   const int64_t heads = advice.heads;

@@ -134,4 +134,12 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
   return kernel;
 }
 
+tasks::KernelConfig kernel_of(const TaskJson& table) {
+  tasks::KernelConfig kernel;
+  kernel.kind = task_value(table, "kind");
+  kernel.n = static_cast<int64_t>(task_number(table, "n", static_cast<double>(kernel.n)));
+  kernel.alpha = task_number(table, "alpha", kernel.alpha);
+  return kernel;
+}
+
 }  // namespace headroom::experiments

@@ -33,11 +33,9 @@ tasks::TaskConfig bind_linear_functional(Reader& in) {
 /// A kernel's formula, and its weights at lags 1, 2, … where they follow from the config.
 std::pair<std::string, std::vector<double>> kernel_words(const TaskJson& kernel) {
   constexpr int64_t lags = 4, most_lags = 8;  // of an example; those beyond it are said to go on
-  const std::string kind = task_value(kernel, "kind"), alpha = task_value(kernel, "alpha");
-  tasks::KernelConfig config;
-  config.kind = kind;
-  config.n = static_cast<int64_t>(task_number(kernel, "n", 4));
-  config.alpha = task_number(kernel, "alpha", 1);
+  const tasks::KernelConfig config = kernel_of(kernel);
+  const std::string& kind = config.kind;
+  const std::string alpha = task_value(kernel, "alpha");
   const auto weights = [&](int64_t shown) {
     std::vector<double> values = tasks::kernel_values(config, std::max(lags, shown));
     values.resize(static_cast<size_t>(shown));

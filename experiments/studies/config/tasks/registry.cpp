@@ -42,4 +42,11 @@ void bind_first_position(Reader& in, int64_t& first_position) {
          "loss and metrics over positions from this one on, counted from 0");
 }
 
+TaskWords task_words(const TaskJson& task) {
+  const std::string name = task_value(task, "kind");
+  for (const TaskKind& kind : task_kinds())
+    if (kind.name == name) return kind.words(task);
+  return {fmt::format("A task of the kind {}.", name)};
+}
+
 }  // namespace headroom::experiments

@@ -63,6 +63,10 @@ HEADROOM_TASK_KINDS(HEADROOM_TASK_ROW)
 
 const std::vector<TaskKind>& task_kinds();
 
+/// In the words of a trial's resolved [task], whose kind may be any of task_kinds(). A kind that is not known gives its
+/// name alone: the task may come from a store of a newer program.
+TaskWords task_words(const TaskJson& task);
+
 /// [task]
 tasks::TaskConfig bind_task(Reader& in);
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
 #include "engine/error.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/digest.h"
 #include "experiments/studies/run/store/reading_line.h"
@@ -19,10 +19,7 @@ namespace headroom::experiments {
 namespace {
 
 /// Whether a trial measures how fast this host is: then no two of its results are alike.
-bool is_timed(const TrialRecord& trial) {
-  const nlohmann::json config = nlohmann::json::parse(trial.config, nullptr, false);
-  return config.is_object() && config.contains("train") && config["train"].value("timed", false);
-}
+bool is_timed(const TrialRecord& trial) { return trial_facts(trial.config).is_timed; }
 
 /// All that one config gives on one instruction set, whoever trains it.
 std::string digest_of_results(const TrialRecord& trial) {

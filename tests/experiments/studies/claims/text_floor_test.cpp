@@ -1,5 +1,7 @@
 #include "experiments/studies/analysis/text_floor.h"
 
+#include "experiments/studies/config/trial_facts.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -44,9 +46,10 @@ double table_of_pairs(const tasks::Task& task) {
   return nats / count;
 }
 
-std::string config(const std::string& kind, const std::string& source, const std::string& tokenizer,
-                   const std::string& more = "") {
-  return fmt::format(R"({{"task":{{"kind":"{}","source":"{}","tokenizer":"{}"{}}}}})", kind, source, tokenizer, more);
+TrialFacts config(const std::string& kind, const std::string& source, const std::string& tokenizer,
+                  const std::string& more = "") {
+  return trial_facts(
+      fmt::format(R"({{"task":{{"kind":"{}","source":"{}","tokenizer":"{}"{}}}}})", kind, source, tokenizer, more));
 }
 
 }  // namespace
@@ -55,18 +58,18 @@ TEST_CASE("only the texts of the studies have a floor that is known") {
   CHECK(text_floor(config("next-token", "tinyshakespeare", "char")) == 2.5);
   CHECK_FALSE(text_floor(config("next-token", "tinyshakespeare", "byte")));
   CHECK_FALSE(text_floor(config("next-token", "my.txt", "char")));
-  CHECK_FALSE(text_floor(R"({"task":{"kind":"linear-functional"}})"));
-  CHECK_FALSE(text_floor("{}"));
-  CHECK_FALSE(text_floor(""));
+  CHECK_FALSE(text_floor(trial_facts(R"({"task":{"kind":"linear-functional"}})")));
+  CHECK_FALSE(text_floor(trial_facts("{}")));
+  CHECK_FALSE(text_floor(trial_facts("")));
 }
 
 TEST_CASE("the floors of the texts are what a table of pairs reaches", "[data]") {
   if (std::getenv("HEADROOM_DATA") == nullptr) return testing::skip("no HEADROOM_DATA");
   const testing::TemporaryFolder cache;
   const tasks::DataRoots roots{tasks::data_roots("").given, cache.path()};
-  const auto holds = [](const tasks::Task& task, const std::string& of) {
+  const auto holds = [](const tasks::Task& task, const TrialFacts& of) {
     const double counted = table_of_pairs(task);
-    INFO(of << ": " << counted);
+    INFO(of.task << ": " << counted);
     const std::optional<double> stated = text_floor(of);
     REQUIRE(stated);
     CHECK(std::abs(counted - *stated) < 0.03);

@@ -38,13 +38,6 @@ TEST_CASE("verdicts are read back as they were written") {
   CHECK(first.claim == "optimum_at [8]");
   CHECK(first.status == "fail");
   CHECK(first.measured == 4);
-  CHECK(first.p == wanted.verdicts[0].p);
-  CHECK(first.p_against == wanted.verdicts[0].p_against);
-  REQUIRE(first.intervals.size() == 1);
-  CHECK(first.intervals[0].name == "ratio");
-  CHECK(first.intervals[0].low == wanted.verdicts[0].intervals[0].low);
-  CHECK(first.intervals[0].method == "t on logs, Bonferroni over 4");
-  CHECK_FALSE(first.seeds_needed);
   CHECK(first.paper == 8.0);
   CHECK(first.sentence == wanted.verdicts[0].sentence);
   CHECK(first.beside == std::vector<std::pair<PaperPath, double>>{{papers_optimum, 4.0}});

@@ -124,7 +124,7 @@ TEST_CASE("every kind of task is explained") {
     CHECK(words.words.ends_with("."));
   }
   CHECK(task_words(Json{{"kind", "later"}}).words == "A task of the kind later.");
-  CHECK(task_words(StudyResults{}).words.empty());
+  CHECK(task_words(analyse({})).words.empty());
 }
 
 TEST_CASE("a task's example is computed from its config") {
@@ -142,8 +142,8 @@ TEST_CASE("the tasks of a study's trials are told apart") {
   StudyResults r = testing::study({1, 2}, {{1}, {1}});
   r.trials[0].config = R"({"task": {"kind": "classification", "length": 8, "classes": 2}})";
   r.trials[1].config = R"({"task": {"kind": "classification", "length": 16, "classes": 2}})";
-  CHECK(contains(task_words(r).words, "a sequence of 8 random tokens"));
-  CHECK(contains(task_words(r).words, "several settings: they differ in length."));
+  CHECK(contains(task_words(analyse(r)).words, "a sequence of 8 random tokens"));
+  CHECK(contains(task_words(analyse(r)).words, "several settings: they differ in length."));
 }
 
 TEST_CASE("one mean on a page, with its interval") {

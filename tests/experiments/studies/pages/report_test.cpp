@@ -6,6 +6,7 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
+#include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/results_page.h"
 #include "experiments/studies/pages/set_up.h"

@@ -5,7 +5,7 @@
 
 #include "experiments/output/html.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/law_section.h"
+#include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
@@ -156,7 +156,7 @@ TEST_CASE("what would change a verdict") {
 
 TEST_CASE("a study's law of the best number of heads") {
   const StudyResults r = lawful();
-  const auto law = fitted_law(analyse(r));
+  const auto law = analyse(r).law();
   REQUIRE(law);
   REQUIRE(law->law);
   CHECK(law->names == std::vector<std::string>{"width", "token_dim"});
@@ -177,7 +177,7 @@ TEST_CASE("a study's law of the best number of heads") {
 
   StudyResults few = r;
   std::erase_if(few.trials, [](const TrialRecord& t) { return t.series > "D 1024, d 1"; });
-  CHECK(contains(law_sentence(*fitted_law(analyse(few))), "No law of the best heads can be fitted to 1 series"));
+  CHECK(contains(law_sentence(*analyse(few).law()), "No law of the best heads can be fitted to 1 series"));
   CHECK(
       contains(as_text(law_section(analyse(few)), 0), "D 64, d 1 is left out: its trials have no common model.width"));
 }
