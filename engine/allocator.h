@@ -11,30 +11,29 @@ namespace headroom::engine {
 
 class CachingAllocator;
 
-/// Bytes and calls of one pool since the program began (`peak` since reset_peak()).
+/// Bytes and calls of one pool since the program started (`peak`: since reset_peak()).
 struct AllocatorStats {
   int64_t active = 0;              ///< bytes held by live storages, rounded up to their size class
   int64_t peak = 0;                ///< highest `active`
   int64_t cached = 0;              ///< bytes kept for reuse
   int64_t system_allocations = 0;  ///< requests to the system for memory: constant in a steady training loop
-  int64_t requests = 0;            ///< times a storage asked
+  int64_t requests = 0;            ///< allocations that storages asked for
   int64_t reserved() const { return active + cached; }  ///< bytes taken from the system
 };
 
-/// Where pools get their blocks from: the system, or a device. A device whose work is queued on several streams says
-/// how one of them waits for another; the rest is null where there is one order of work only.
+/// Where a pool gets its blocks: the system or a device. For devices with several streams it also says how one stream
+/// waits for another; with a single queue of work those members are null.
 struct MemorySource {
-  void* (*acquire)(size_t bytes) = nullptr;  ///< returns nullptr when there is no memory
+  void* (*acquire)(size_t bytes) = nullptr;  ///< nullptr when out of memory
   void (*release)(void* block, size_t bytes) = nullptr;
-  void* (*mark)(void* stream) = nullptr;             ///< a point after all that is queued on the stream so far
-  void (*wait)(void* stream, void* mark) = nullptr;  ///< what is queued later on the stream starts after the mark
-  void (*forget)(void* mark) = nullptr;              ///< the mark is not needed any more
-  std::pair<int64_t, int64_t> (*room)() = nullptr;   ///< bytes of the device that are free, and all of them
+  void* (*mark)(void* stream) = nullptr;             ///< a point after all work queued on the stream so far
+  void (*wait)(void* stream, void* mark) = nullptr;  ///< makes later work on the stream wait for the mark
+  void (*forget)(void* mark) = nullptr;              ///< frees the mark
+  std::pair<int64_t, int64_t> (*room)() = nullptr;   ///< free bytes of the device, and its total
 };
 
-/// A cache of blocks of one kind of device. Each device has one of its own; further ones keep the memory of a captured
-/// step apart from everything else: see PoolScope. Its blocks stay valid after it is gone, until their storages go.
-/// Thread-safe.
+/// A cache of blocks of one kind of device. Each device has one; extra pools keep a captured step's memory separate
+/// (see PoolScope). Blocks outlive the pool: they stay valid as long as their storages. Thread-safe.
 class MemoryPool {
  public:
   explicit MemoryPool(Device::Kind kind);
@@ -51,14 +50,14 @@ class MemoryPool {
   std::shared_ptr<CachingAllocator> allocator_;
 };
 
-/// A block of at least `bytes` bytes, 64-byte aligned, reused from a cache of its size class when one is free; given
-/// back when it goes. It comes from the context's pool when that is of the device's kind, else from the device's own.
-/// Classes are four to a doubling, so at most a fifth is wasted. Debug builds fill freed CPU blocks with NaN. Throws
-/// Error when the memory is not there even after the cache was emptied. Thread-safe.
+/// A block of at least `bytes` bytes, 64-byte aligned, taken from its size class's cache if one is free and returned by
+/// the destructor. It comes from the context's pool if that serves the device, else from the device's own. There are
+/// four classes per doubling, so at most a fifth is wasted. Debug builds fill freed CPU blocks with NaN. Throws Error
+/// if memory is short even after emptying the cache. Thread-safe.
 ///
-/// Where work is queued, a block belongs to the context's stream, and whoever gets it next gets it on the same stream:
-/// its work comes after all that was queued before the block was given back, so nothing waits. Other streams that use
-/// it say so by used_on(): the next owner's stream then waits for them, not the host.
+/// On a device with streams, a block belongs to the context's stream and is only reused on that stream: its next
+/// owner's work runs after everything queued before its release, so nothing waits. Register other streams that use it
+/// with used_on(): the next owner's stream then waits for them; the host does not.
 class Block {
  public:
   Block(Device device, size_t bytes);
@@ -69,27 +68,27 @@ class Block {
   void* address() const { return address_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  /// Work that uses the block has been queued on this stream.
+  /// Notes that work using the block was queued on this stream.
   void used_on(void* stream);
 
  private:
   Device device_;
   size_t bytes_;
   std::shared_ptr<CachingAllocator> pool_;  ///< null: the device's own
-  void* stream_;                            ///< whose work comes in order
-  std::vector<void*> users_;                ///< further streams; guarded by the allocator
+  void* stream_;                            ///< the stream that owns the block
+  std::vector<void*> users_;                ///< other streams that used it; guarded by the allocator
   void* address_;
 };
 
-/// The device's own pool. These four are thread-safe.
+/// Statistics of the device's own pool. This function and the three below are thread-safe.
 AllocatorStats allocator_stats(Device device = cpu);
-/// Starts a new `peak` from what is active now.
+/// Restarts `peak` from the bytes active now.
 void reset_peak(Device device = cpu);
-/// Gives every cached block back to the system.
+/// Returns every cached block to the system.
 void empty_cache(Device device = cpu);
-/// Called once by a device backend, before its first allocation.
+/// Sets a device's memory source; its backend calls this once, before its first allocation.
 void set_memory_source(Device::Kind kind, MemorySource source);
-/// A stream is there from now on, or is gone, with all of its work done: what it has given back may go to any other.
+/// Registers a stream, or removes one whose work is done: blocks it returned may then go to any other stream.
 void stream_began(void* stream);
 void stream_ended(void* stream);
 

@@ -2,7 +2,7 @@
 
 namespace headroom::engine {
 
-/// The op that this thread checked or ran last, for messages about memory; null before the first.
+/// The op this thread checked or ran last, for messages about memory; null before the first.
 inline constinit thread_local const char* op_at_work = nullptr;
 
 }  // namespace headroom::engine

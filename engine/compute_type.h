@@ -8,8 +8,7 @@ namespace headroom::engine {
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
 
-/// What loops and kernels compute in: the dtype that they read and write, but f32 for the halves, whose results are
-/// rounded once.
+/// The type that loops and kernels compute in: the tensor's own, except that halves use f32 and round the result once.
 template <class T>
 using Compute = std::conditional_t<is_half<T>, float, T>;
 

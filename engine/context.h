@@ -8,23 +8,23 @@ namespace headroom::engine {
 
 class MemoryPool;
 
-/// What the f32 operands of matrix products are rounded to before they are multiplied in f32. Weights, sums and
-/// everything else keep their dtype.
+/// The precision that f32 operands of matrix products are rounded to before they are multiplied in f32. Weights, sums
+/// and everything else keep their dtype.
 enum class Precision : uint8_t { f32, bf16 };
 
-/// What multiplies a tile of an f32 product. `best` is what was measured to be faster: see engine/cpu/gemm.h.
+/// The code that multiplies tiles of an f32 product. `best` is whichever measured faster: see engine/cpu/gemm.h.
 enum class ProductPath : uint8_t { best, own, onednn };
 
-/// What products with matrices in blocks of few bits take the activations as: in f32, or rounded to 8 bits in blocks of
-/// 32 (engine/quantized/activations.h), which is faster. f64 is always exact.
+/// The precision of activations in products with block-quantized matrices: f32, or rounded to 8 bits in blocks of 32
+/// (engine/quantized/activations.h), which is faster. f64 is always exact.
 enum class Activations : uint8_t { exact, int8 };
 
-/// How the work of a thread runs. One value, which the workers of a parallel loop inherit whole. Change it through the
-/// scopes below. Threads: each has a context of its own, and a scope is left by the thread that entered it.
+/// How a thread's work runs. Workers of a parallel loop inherit it whole. Change it through the scopes below. Threads:
+/// each has its own context, and must leave the scopes it entered.
 struct Context {
   int threads = 0;         ///< of parallel loops; 0: HEADROOM_THREADS, else the machine's cores
-  bool reference = false;  ///< the plain reference loops, which define every op, instead of the fast kernels
-  bool records = true;     ///< whether differentiable ops join the tape
+  bool reference = false;  ///< run the plain reference loops, which define every op, instead of the fast kernels
+  bool records = true;     ///< true if differentiable ops join the tape
   ProductPath product_path = ProductPath::best;
   Precision precision = Precision::f32;
   Activations activations = Activations::exact;
@@ -35,10 +35,10 @@ struct Context {
   const std::atomic<bool>* stop = nullptr;  ///< raised: ops and parallel loops throw Stopped; null: never
 };
 
-/// The calling thread's.
+/// The calling thread's context.
 const Context& context();
 
-/// Puts a context in force for the calling thread while it lives.
+/// Replaces the calling thread's context for the scope's lifetime.
 class ContextScope {
  public:
   explicit ContextScope(const Context& next);
@@ -47,7 +47,7 @@ class ContextScope {
   ContextScope& operator=(const ContextScope&) = delete;
 
  protected:
-  /// The present context with one field changed.
+  /// Changes one field of the current context.
   template <class T>
   static Context with(T Context::*field, T value) {
     Context next = context();
@@ -65,33 +65,32 @@ class ThreadScope : ContextScope {
   explicit ThreadScope(int threads);
 };
 
-/// Reference loops for everything that this thread runs: the truth that tests and gradcheck compare with.
+/// Runs this thread's ops on the reference loops: the truth that tests and gradcheck compare with.
 class ReferenceScope : ContextScope {
  public:
   ReferenceScope() : ContextScope(with(&Context::reference, true)) {}
 };
 
-/// One way to multiply f32 tiles, for tests and benchmarks. What oneDNN refuses, our own kernel multiplies.
+/// Forces one way to multiply f32 tiles, for tests and benchmarks. If oneDNN refuses, our own kernel multiplies.
 class ProductPathScope : ContextScope {
  public:
   explicit ProductPathScope(ProductPath path) : ContextScope(with(&Context::product_path, path)) {}
 };
 
-/// Rounds f32 operands of `linear`, `matmul` and `attention`, and of the backward passes that run inside, to
-/// `precision`, which costs time instead of saving it. What is fast is operands that are bf16: a training whose weights
-/// are (TrainerConfig::bf16_weights).
+/// Rounds f32 operands of `linear`, `matmul` and `attention`, and of backward passes run inside, to `precision`. This
+/// costs time. For speed, keep the operands themselves in bf16 (TrainerConfig::bf16_weights).
 class PrecisionScope : ContextScope {
  public:
   explicit PrecisionScope(Precision precision) : ContextScope(with(&Context::precision, precision)) {}
 };
 
-/// How products with matrices in blocks take the activations. Whatever joins the tape stays exact.
+/// Sets the activations' precision in block-quantized products. Ops that join the tape stay exact.
 class ActivationsScope : ContextScope {
  public:
   explicit ActivationsScope(Activations activations) : ContextScope(with(&Context::activations, activations)) {}
 };
 
-/// f32 products on a GPU in TF32: several times faster, and with an error a thousand times larger. The CPU's stay f32.
+/// Runs f32 products on a GPU in TF32: several times faster, with a thousand times the error. The CPU stays f32.
 class Tf32Scope : ContextScope {
  public:
   Tf32Scope() : ContextScope(with(&Context::tf32, true)) {}
@@ -103,26 +102,26 @@ class DeviceScope : ContextScope {
   explicit DeviceScope(Device device) : ContextScope(with(&Context::device, device)) {}
 };
 
-/// Work on the device is queued here (a cudaStream_t) instead of on its default stream.
+/// Queues device work on this stream (a cudaStream_t) instead of the default one.
 class StreamScope : ContextScope {
  public:
   explicit StreamScope(void* stream) : ContextScope(with(&Context::stream, stream)) {}
 };
 
-/// Thrown under a StopScope whose flag is raised. No Error: nothing is wrong.
+/// Thrown under a StopScope whose flag is raised. Not an Error: nothing is wrong.
 struct Stopped {};
 
-/// Work of this thread ends soon after the flag is raised, by Stopped from the next op, task of a parallel loop or
-/// check_stopped(). Null: it does not. The flag must outlive the scope.
+/// Lets a flag stop this thread's work: once raised, the next op, parallel task or check_stopped() throws Stopped.
+/// Null: never. The flag must outlive the scope.
 class StopScope : ContextScope {
  public:
   explicit StopScope(const std::atomic<bool>* stop) : ContextScope(with(&Context::stop, stop)) {}
 };
 
-/// Throws Stopped where it is time to: for loops of seconds that call no op.
+/// Throws Stopped if the context's flag is raised. For loops that take seconds and call no op.
 void check_stopped();
 
-/// New storages come from this pool, which must outlive the scope; it may go before they do.
+/// Takes new storages from this pool. The pool must outlive the scope, but not the storages.
 class PoolScope : ContextScope {
  public:
   explicit PoolScope(MemoryPool& pool) : ContextScope(with(&Context::pool, &pool)) {}

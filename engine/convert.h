@@ -6,8 +6,8 @@
 
 namespace headroom::engine {
 
-/// An element of one dtype as one of another. Floating to integer drops the fraction, ends at the type's limits and
-/// makes NaN 0: C++ leaves those cases undefined.
+/// Converts an element from one dtype to another. Floating to integer drops the fraction, saturates at the type's
+/// limits and turns NaN into 0: C++ leaves those cases undefined.
 template <class To, class From>
 HEADROOM_HD inline To convert(From x) {
   using Limits = std::numeric_limits<To>;

@@ -3,7 +3,7 @@
 
 namespace headroom::engine {
 
-/// Where a tensor's bytes live.
+/// The place where a tensor's bytes live.
 struct Device {
   enum class Kind : unsigned char { cpu, cuda };
   Kind kind = Kind::cpu;

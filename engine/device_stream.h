@@ -3,18 +3,17 @@
 
 namespace headroom::engine {
 
-/// A queue of a device's work of its own, for a StreamScope: what two threads queue on streams of their own runs side
-/// by side. On the CPU there is none, and the handle is null. It goes when its work is done, on the thread's stream
-/// scope being left before.
+/// A device queue for a StreamScope: work that two threads queue on their own streams runs concurrently. On the CPU
+/// the handle is null. Leave the thread's stream scope before destroying it; the destructor waits for its work.
 class DeviceStream {
  public:
-  /// Throws Error when the device is not there.
+  /// Throws Error if the device does not exist.
   explicit DeviceStream(Device device);
   ~DeviceStream();
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
 
-  /// For StreamScope.
+  /// The handle for StreamScope.
   void* handle() const { return handle_; }
 
  private:
@@ -22,9 +21,9 @@ class DeviceStream {
   void* handle_ = nullptr;
 };
 
-/// Waits until all that is queued on the context's stream is done. Nothing on the CPU.
+/// Waits until all work queued on the context's stream is done. Does nothing on the CPU.
 void synchronize(Device device);
-/// Whether that is so now, without waiting. True on the CPU.
+/// True if all that work is done; does not wait. Always true on the CPU.
 bool is_idle(Device device);
 
 }  // namespace headroom::engine

@@ -11,7 +11,7 @@ namespace headroom::engine {
 
 enum class DType : uint8_t { f32, bf16, f16, f64, i64, i32, i8, u8, boolean };
 
-/// Some of the dtypes: DType::f32 | DType::f64.
+/// A set of dtypes: DType::f32 | DType::f64.
 class DTypeSet {
  public:
   constexpr DTypeSet() noexcept : bits_(0) {}
@@ -33,11 +33,11 @@ inline constexpr DTypeSet every_dtype = DTypeSet(DType::f32) | DType::bf16 | DTy
 /// "f32, f64".
 std::string str(DTypeSet dtypes);
 
-/// Bytes of one element.
+/// Bytes per element.
 int64_t size_of(DType dtype);
 /// "f32", "bf16", …, "bool".
 const char* name_of(DType dtype);
-/// The dtype of that name. Throws Error that lists the known names.
+/// The dtype with that name. Throws Error that lists the known names.
 DType dtype_named(std::string_view name);
 bool is_floating(DType dtype);
 
@@ -99,7 +99,7 @@ template <> constexpr DType dtype_of<uint8_t>() { return DType::u8; }
 template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
 // clang-format on
 
-/// Calls `f` with a value of the C++ type of `dtype`, any of the nine.
+/// Calls `f` with a value of `dtype`'s C++ type, any of the nine.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {

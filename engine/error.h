@@ -22,7 +22,7 @@ void require(bool ok, fmt::format_string<Args...> format, Args&&... args) {
 
 }  // namespace headroom
 
-/// What has a str() is formatted by it, with {}.
+/// Lets {} format any type that has str().
 template <class T>
 requires requires(const T& value) { std::string_view(value.str()); }
 struct fmt::formatter<T> {

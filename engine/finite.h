@@ -6,9 +6,9 @@
 
 namespace headroom::engine {
 
-/// The first number that is not finite, in row-major order: "nan at (3, 3)"; of a block whose scale is not, its first
-/// number. nullopt where all are finite, and for dtypes of integers. On any device, in parallel; one pass over the
-/// bytes of a tensor, and over the f16 scales of blocks.
+/// The first non-finite number in row-major order: "nan at (3, 3)"; for a block with a non-finite scale, its first
+/// number. nullopt if all are finite, and for integer dtypes. Works on any device, in parallel, in one pass over a
+/// tensor's bytes or over the f16 scales of blocks.
 std::optional<std::string> first_not_finite(const Tensor& x);
 std::optional<std::string> first_not_finite(const QuantizedMatrix& matrix);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Before a function that CUDA compiles for the GPU as well as for the host.
+/// Marks a function that CUDA compiles for both the GPU and the host.
 #ifdef __CUDACC__
 #define HEADROOM_HD __host__ __device__
 #else

@@ -4,10 +4,10 @@
 
 namespace headroom::engine {
 
-/// Instruction-set levels of the CPU kernels, each including those before it.
+/// Instruction-set levels of the CPU kernels; each includes those before it.
 enum class Isa { portable, avx2, avx512, amx };
 
-/// Some of the levels.
+/// A set of levels.
 class IsaSet {
  public:
   constexpr IsaSet() noexcept : bits_(0) {}
@@ -27,19 +27,19 @@ class IsaSet {
 
 /// "portable", "avx2", "avx512", "amx".
 const char* name_of(Isa isa);
-/// Highest level this CPU and this build have.
+/// The highest level that both this CPU and this build support.
 Isa detected_isa();
-/// The level in use: HEADROOM_ISA when set (Error when unknown or higher than detected), else detected_isa(). Fixed at
-/// the first call, because oneDNN's own limit can be set only once.
+/// The level in use: HEADROOM_ISA if set (Error if unknown or above detected_isa()), else detected_isa(). Fixed at the
+/// first call, because oneDNN's own limit can be set only once.
 Isa active_isa();
 /// "portable, avx2".
 std::string str(IsaSet levels);
-/// Whether kernels may use `vdpbf16ps` and `vpdpbusd`: the CPU has AVX512-BF16 and VNNI, and active_isa() is avx512 or
-/// higher. No level of its own: products of bf16 have the same bits without it (engine/cpu/simd_bf16.h).
+/// True if kernels may use `vdpbf16ps` and `vpdpbusd`: the CPU has AVX512-BF16 and VNNI, and active_isa() is at least
+/// avx512. Not a level of its own: bf16 products have the same bits without it (engine/cpu/simd_bf16.h).
 bool has_bf16_pairs();
 /// Every level up to detected_isa().
 std::vector<Isa> available_isas();
-/// The processor's own name, for reports.
+/// The processor's name, for reports.
 std::string cpu_name();
 
 }  // namespace headroom::engine

@@ -3,8 +3,8 @@
 
 namespace headroom::engine {
 
-/// One CPU kernel, compiled once per instruction-set level that changes it. Calling it takes the highest level that
-/// active_isa() allows; a level without a version of its own takes the one below.
+/// A CPU kernel, compiled once per instruction-set level that changes it. A call runs the highest version that
+/// active_isa() allows.
 template <class Signature>
 struct Kernel;
 template <class Result, class... Arguments>
@@ -20,7 +20,7 @@ struct Kernel<Result(Arguments...)> {
     return portable;
   }
   Result operator()(Arguments... arguments) const { return best()(arguments...); }
-  /// The levels that have a version of their own.
+  /// The levels with a version of their own.
   constexpr IsaSet levels() const {
     IsaSet set = IsaSet(Isa::portable);
     if (avx2) set = set | Isa::avx2;
@@ -31,17 +31,16 @@ struct Kernel<Result(Arguments...)> {
 
 }  // namespace headroom::engine
 
-/// HEADROOM_KERNEL(RETURN, NAME, PARAMETERS) declares the versions of a kernel and `kernel::NAME`, which chooses
-/// between them. Use it inside namespace headroom::engine:
+/// HEADROOM_KERNEL(RETURN, NAME, PARAMETERS) declares a kernel's versions and `kernel::NAME`, which chooses between
+/// them. Use it inside namespace headroom::engine:
 ///
 ///     HEADROOM_KERNEL(void, softmax_rows, (const float* x, float* y, int64_t rows, int64_t n))
 ///
-/// The definition goes into a `*_kernel.cpp` under the same name, inside `namespace headroom::engine::HEADROOM_ISA`.
-/// Such a file may include only simd.h, this header and the kernel's own declarations: an inline function of a wider
-/// header, compiled for AVX-512, could be the copy that the linker keeps. engine/meson.build says which level compiles
-/// which files; HEADROOM_KERNEL_AVX512 declares the kernels of those files that the AVX-512 level compiles, too, and
-/// HEADROOM_KERNEL_BF16 those that are compiled once more with AVX512-BF16; HEADROOM_KERNEL_VNNI those that are
-/// compiled for that level and not for AVX-512.
+/// Define it in a `*_kernel.cpp` under the same name, inside `namespace headroom::engine::HEADROOM_ISA`. Such a file
+/// may include only simd.h, this header and the kernel's own declarations: otherwise the linker could keep an inline
+/// function's AVX-512 copy for every caller. engine/meson.build lists the levels that compile each file.
+/// HEADROOM_KERNEL_AVX512 declares kernels that the AVX-512 level compiles too, HEADROOM_KERNEL_BF16 those compiled
+/// once more with AVX512-BF16, and HEADROOM_KERNEL_VNNI those compiled for that level but not for AVX-512.
 #define HEADROOM_KERNEL_AT(LEVEL, RETURN, NAME, PARAMETERS) \
   namespace LEVEL {                                         \
   RETURN NAME PARAMETERS;                                   \

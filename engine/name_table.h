@@ -9,11 +9,11 @@
 
 namespace headroom {
 
-/// The values of an enumeration and what they are called.
+/// An enumeration's values and their names.
 template <class E, size_t N>
 using NameTable = std::array<std::pair<E, const char*>, N>;
 
-/// The name of a value that is in the table.
+/// The name of a value in the table.
 template <class E, size_t N>
 const char* name_in(const NameTable<E, N>& table, E value) {
   for (const auto& [known, name] : table)
@@ -21,7 +21,7 @@ const char* name_in(const NameTable<E, N>& table, E value) {
   fail("a value has no name");
 }
 
-/// All names but "none".
+/// All names except "none".
 template <class E, size_t N>
 std::vector<std::string> names_in(const NameTable<E, N>& table) {
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ std::vector<std::string> names_in(const NameTable<E, N>& table) {
   return names;
 }
 
-/// The value of that name. Throws Error that lists the names: "refine: there is no target 'x'; known: …" with `of`
+/// The value with that name. Throws Error that lists the names: "refine: there is no target 'x'; known: …" with `of`
 /// "refine" and `what` "target".
 template <class E, size_t N>
 E named_in(const NameTable<E, N>& table, std::string_view wanted, const char* of, const char* what) {

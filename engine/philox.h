@@ -4,8 +4,7 @@
 
 #include "engine/host_device.h"
 
-// Random bits as a pure function of where they stand, for the host and for GPU kernels: see rng.h for what is made of
-// them.
+// Random bits as a pure function of their position, for the host and GPU kernels: rng.h turns them into values.
 namespace headroom::engine {
 
 /// One round of Philox.
@@ -16,7 +15,7 @@ HEADROOM_HD inline std::array<uint32_t, 4> philox_round(const std::array<uint32_
           static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
 }
 
-/// What the rounds of Philox take from its key.
+/// The round keys that Philox derives from its key.
 using PhiloxKeys = std::array<std::array<uint32_t, 2>, 10>;
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words from a
@@ -30,17 +29,17 @@ HEADROOM_HD inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std
   return c;
 }
 
-/// Random values are addressed, not drawn in sequence: element i of a fill is a pure function of (seed, stream, offset
-/// + i).
+/// A key of addressed, not sequential, random values: element i of a fill is a pure function of (seed, stream,
+/// offset + i).
 struct RngKey {
   uint64_t seed = 0;    ///< Philox key
   uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word
-  uint64_t offset = 0;  ///< with what `base` points to, the first element: counter words 0 and 1 hold (first + i) / 4
-  /// Null, or where the step's start stands (StepState::random_offset): a key relative to it gives the next step's
-  /// values when the step is replayed. Read on the device of the base, whenever values are made.
+  uint64_t offset = 0;  ///< added to *base gives the first element: counter words 0 and 1 hold (first + i) / 4
+  /// Null, or the address of the step's start (StepState::random_offset): replaying a step with such a key gives the
+  /// next step's values. Read on its own device, each time values are made.
   const uint64_t* base = nullptr;
 
-  /// The first element. All who make values from a key ask here.
+  /// The first element. Everything that makes values from a key must ask here.
   HEADROOM_HD uint64_t first() const { return offset + (base ? *base : 0); }
 };
 
@@ -50,7 +49,7 @@ HEADROOM_HD inline std::array<uint32_t, 4> random_words(const RngKey& key, uint6
                 {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)});
 }
 
-/// What random_words(key, …) needs of a key, for kernels that make many: a GPU reads it where the arguments are.
+/// The part of a key that random_words() needs, for kernels that make many: a GPU reads it from the arguments.
 inline PhiloxKeys round_keys_of(const RngKey& key) {
   PhiloxKeys keys{};
   for (uint32_t round = 0; round < keys.size(); ++round)
@@ -58,7 +57,7 @@ inline PhiloxKeys round_keys_of(const RngKey& key) {
                    static_cast<uint32_t>(key.seed >> 32) + round * 0xBB67AE85u};
   return keys;
 }
-/// The same words from the round keys and the key's stream.
+/// The same words, from round keys and the key's stream.
 HEADROOM_HD inline std::array<uint32_t, 4> random_words(const PhiloxKeys& keys, uint32_t stream, uint64_t block) {
   std::array<uint32_t, 4> c{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0u, stream};
 #ifdef __CUDA_ARCH__
@@ -72,7 +71,7 @@ HEADROOM_HD inline std::array<uint32_t, 4> random_words(const PhiloxKeys& keys, 
 HEADROOM_HD inline uint32_t random_bits(const RngKey& key, uint64_t i) {
   const uint64_t index = key.first() + i;
   const std::array<uint32_t, 4> words = random_words(key, index / 4);
-  // Choices and no index: an array that a variable indexes lies in a GPU thread's local memory.
+  // Selects instead of indexing: an array with a variable index would go to a GPU thread's local memory.
   const uint32_t low = index % 2 == 0 ? words[0] : words[1], high = index % 2 == 0 ? words[2] : words[3];
   return index % 4 < 2 ? low : high;
 }

@@ -9,31 +9,31 @@
 
 namespace headroom::engine {
 
-/// One run of an op. Microseconds from the start of the profile; on the CPU the device's are the host's.
+/// One run of an op. In microseconds from the profile's start; on the CPU, device times equal host times.
 struct ProfiledOp {
   const char* name;
-  double host_begin, host_time;      ///< of the thread that ran it, or queued it
+  double host_begin, host_time;      ///< of the thread that ran or queued it
   double device_begin, device_time;  ///< from the first to the last of its kernels on the stream
-  double own_time;                   ///< of device_time, without the ops that this one ran
+  double own_time;                   ///< device_time minus that of the ops it ran
   Work work{};
-  size_t outer = 0;  ///< the place in ops() of the op that ran this one; its own: none
+  size_t outer = 0;  ///< index in ops() of the op that ran this one; its own index if none
 };
 
-/// Times every op that this thread runs while it lives: by events on the context's stream where the device queues its
-/// work, else by the clock. Ranges for NVIDIA's tools (NVTX) carry the ops' names meanwhile. Ops of a recording that is
-/// replayed are not seen: let them run op by op. Threads: each has its own; one at a time.
+/// Times every op this thread runs during its lifetime: by events on the context's stream if the device queues its
+/// work, else by the clock. NVTX ranges carry the ops' names for NVIDIA's tools. It cannot see inside a replayed
+/// recording: run those ops one by one. Threads: each has its own profile; one at a time.
 class Profile {
  public:
-  /// Throws Error when the device is not there.
+  /// Throws Error if the device does not exist.
   explicit Profile(Device device);
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// Waits for the device; what has run so far, in that order.
+  /// Waits for the device; returns the ops run so far, in order.
   std::vector<ProfiledOp> ops() const;
 
-  /// Called by the dispatcher around an op.
+  /// The dispatcher calls this before and after an op.
   void begin(const char* name);
   void set_work(Work work) { spans_[open_.back()].work = std::move(work); }
   void end();
@@ -43,7 +43,7 @@ class Profile {
     const char* name;
     double begin, end;
     void *first, *last;  ///< points in time of the stream; null on the CPU
-    size_t outer;        ///< the span of the op that ran this one; its own: none
+    size_t outer;        ///< index of the span of the op that ran this one; its own if none
     Work work{};
   };
   double now() const;
@@ -57,10 +57,10 @@ class Profile {
   Profile* outer_;
 };
 
-/// This thread's; null: nothing is timed.
+/// This thread's profile; null: nothing is timed.
 inline constinit thread_local Profile* active_profile = nullptr;
 
-/// An op's run, for the profile if there is one.
+/// Records an op's run in the active profile, if any.
 class OpSpan {
  public:
   explicit OpSpan(const char* name) : profile_(active_profile) {
@@ -76,7 +76,7 @@ class OpSpan {
   Profile* profile_;
 };
 
-/// The ops in Chrome's trace format, which Perfetto opens: a track of the host and one of the device.
+/// The ops in Chrome's trace format, which Perfetto opens: one track for the host and one for the device.
 std::string profile_trace(const std::vector<ProfiledOp>& ops, Device device);
 
 }  // namespace headroom::engine

@@ -2,7 +2,7 @@
 #include "engine/dispatch/op.h"
 #include "engine/philox.h"
 
-// The fills of rng.h as the dispatcher sees them: what is filled is their operand.
+// The fills of rng.h in the dispatcher's form: the tensor to fill is the operand.
 namespace headroom::engine {
 
 /// y uniform on [a, b), or normal with mean a and standard deviation b. y: f32 or f64, contiguous, not empty.

@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-/// All of `text` as a decimal number from `least` to `most`; nullopt for anything else: nothing, a space, a plus or a
-/// text around it, a number that T cannot hold, infinity and NaN.
+/// Reads all of `text` as a decimal number from `least` to `most`. nullopt for anything else: empty text, spaces, a
+/// plus sign, surrounding text, a number T cannot hold, infinity or NaN.
 template <class T>
 std::optional<T> read_number(std::string_view text, T least = std::numeric_limits<T>::lowest(),
                              T most = std::numeric_limits<T>::max()) {

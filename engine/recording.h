@@ -8,20 +8,20 @@
 
 namespace headroom::engine {
 
-/// A device's work, recorded once and queued again as a whole, on the memory that it was recorded with (on CUDA a
-/// graph). What it takes and gives is in fixed tensors; what changes from one time to the next is read there, too:
-/// StepState, RngKey::base. Memory that f() takes and gives back must not be used by others as long as it is replayed:
-/// let f() run in a PoolScope of its own, twice before recording, so that the pool has it all.
+/// A device's work, recorded once and replayed as a whole on the same memory (on CUDA, a graph). Its inputs and outputs
+/// are fixed tensors; values that change from replay to replay are read from memory too: StepState, RngKey::base.
+/// Nobody else may use memory that f() allocates and frees while replays go on: run f() in its own PoolScope, twice
+/// before recording, so that the pool holds all it needs.
 class Recording {
  public:
-  /// Whether this thread's stream can record: a device's own stream, not its default one.
+  /// True if this thread's stream can record: it must not be the device's default stream.
   static bool is_possible(Device device);
 
-  /// Runs f(), which queues work on the context's stream and waits for none of it: it is recorded and not run. Throws
-  /// Error where f() does, and where what it does cannot be recorded; the stream is then as before.
+  /// Records f() without running it. f() queues work on the context's stream and waits for none of it. Throws Error if
+  /// f() does, or if its work cannot be recorded; the stream is then unchanged.
   Recording(Device device, const std::function<void()>& f);
 
-  /// Queues all of it on the context's stream.
+  /// Queues the whole recording on the context's stream.
   void replay() const;
 
  private:
@@ -29,20 +29,19 @@ class Recording {
   std::shared_ptr<void> work_;
 };
 
-/// Work that is the same each time: queued op by op the first two times, of which the first makes what lasts (tables,
-/// plans) and the second asks for memory as every later one does; then recorded, and from then on replayed. Its memory
-/// comes from a pool of its own. Threads: one at a time.
+/// Runs repeated work: op by op the first two times, then recorded, then replayed. The first run makes lasting objects
+/// (tables, plans); the second allocates as every later one will. Uses its own memory pool. Threads: one at a time.
 class Recorder {
  public:
   enum class Turn { queued, recorded, replayed };
   explicit Recorder(Device device);
 
-  /// How the next run() goes.
+  /// How the next run() will go.
   Turn turn() const;
-  /// Takes its turn; f() as Recording needs it. Throws Error where f() does, and at the turn to record where it cannot
-  /// be recorded: then nothing was run.
+  /// Runs the next turn; f() must suit Recording. Throws Error if f() does. Throws Error at the recording turn if f()
+  /// cannot be recorded: nothing has run then.
   void run(const std::function<void()>& f);
-  /// Starts over, as what f() reads or writes has moved; the memory stays.
+  /// Starts over because memory that f() uses has moved; keeps the pool.
   void forget();
   AllocatorStats memory() const { return pool_.stats(); }
 

@@ -11,22 +11,22 @@
 
 namespace headroom::engine {
 
-/// Bytes [begin, end) of a storage, and of each `period` after the first (0: there is one alone), that belong to the
-/// matrix whose rows end there and that no view of it shows: room up to the extents that a GPU's products want.
+/// Unused bytes [begin, end) after a matrix's rows, repeated every `period` bytes (0: once). They belong to the matrix,
+/// no view shows them, and they make room for the extents that a GPU's products want.
 struct Padding {
   int64_t begin, end, period;
-  bool is_zero;  ///< nothing but zeros is ever there once its maker is done; else anything may be
+  bool is_zero;  ///< the bytes are all zeros once the maker is done; if false, they may be anything
 };
 
-/// The memory of the tensors that view it: a block of a pool, or memory of someone else, which is only read. `version`
-/// counts in-place writes: the tape compares it to refuse a backward pass through a value that was changed after it was
-/// saved. Threads: the version is atomic, the memory is guarded by whoever shares it.
+/// The memory behind tensors: a pool's block, or someone else's memory, which is read-only. `version` counts in-place
+/// writes: the tape compares it and refuses a backward pass through a value changed after it was saved. Threads: the
+/// version is atomic; whoever shares the memory must guard it.
 class Storage {
  public:
   Storage(Device device, size_t bytes) : device_(device), block_(std::in_place, device, bytes) {
     address_ = block_->address();
   }
-  /// Memory on the CPU that lives as long as `owner`: a mapped file's bytes, for example.
+  /// CPU memory that lives as long as `owner`, such as a mapped file's bytes.
   Storage(const void* address, std::shared_ptr<const void> owner)
       : device_(cpu), owner_(std::move(owner)), address_(const_cast<void*>(address)) {}
   Storage(const Storage&) = delete;
@@ -36,12 +36,12 @@ class Storage {
   void* address() const { return address_; }
   bool is_read_only() const { return !block_; }
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  /// Work that reads or writes it has been queued on this stream: see Block.
+  /// Notes that work using it was queued on this stream: see Block.
   void used_on(void* stream) {
     if (block_) block_->used_on(stream);
   }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
-  /// What is declared by the one who made the storage, before others see it.
+  /// The paddings its maker declared before sharing it.
   const std::vector<Padding>& paddings() const { return paddings_; }
   void declare(const Padding& padding) { paddings_.push_back(padding); }
 

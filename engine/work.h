@@ -7,15 +7,15 @@
 
 namespace headroom::engine {
 
-/// `batch` products of one shape: op(A) (m, k) · op(B) (k, n) → (m, n), stored as (k, m) and (n, k) where transposed.
+/// `batch` products of one shape: op(A) (m, k) · op(B) (k, n) → (m, n), stored as (k, m) and (n, k) if transposed.
 struct Product {
   int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;
   int64_t batch = 1;
   DType dtype = DType::f32;  ///< of A and B
-  double share = 1;          ///< of the results that are needed: half of a causal attention's
+  double share = 1;          ///< fraction of the results needed: half for causal attention
 
-  /// A multiply-add counts 2.
+  /// Counts a multiply-add as 2.
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch) *
            share;
@@ -23,11 +23,11 @@ struct Product {
   auto operator<=>(const Product&) const = default;
 };
 
-/// What a run of an op cannot do without, however it is computed.
+/// The least work a run of an op needs, however it is computed.
 struct Work {
   std::vector<Product> products{};
   double exponentials = 0;
-  double bytes = 0;  ///< of memory, read or written
+  double bytes = 0;  ///< of memory read or written
 
   double flops() const {
     double sum = 0;

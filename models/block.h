@@ -5,7 +5,7 @@
 
 namespace headroom::models {
 
-/// What a block needs besides its input. All its randomness is in here, so that checkpointing can run it again.
+/// A block's inputs besides x. It holds all randomness, so that checkpointing can rerun the block.
 struct BlockContext {
   AttentionContext attention{};
   double dropout = 0.0;  ///< on each residual branch; 0 unless training
@@ -13,8 +13,8 @@ struct BlockContext {
 };
 
 /// One layer. Pre-norm: x += attention(norm(x)); x += ffn(norm(x)). Post-norm: x = norm(x + attention(x)), and so on.
-/// Both: x += norm(attention(norm(x))), and so on, with a norm of its own each. A branch that the layer lacks adds
-/// nothing, and has no norm.
+/// Both: x += norm(attention(norm(x))), and so on, each with its own norm. A missing branch adds nothing and has no
+/// norm.
 class Block : public Module {
  public:
   /// The layer of that index.

@@ -5,10 +5,10 @@
 
 namespace headroom::models {
 
-/// In what formats a cache holds the keys and values of a model.
+/// The formats in which a cache holds a model's keys and values.
 struct CacheTypes {
-  std::optional<engine::BlockFormat> all{};  ///< of every head; none: the numbers as they are
-  bool named = false;                        ///< those that a HeadGroup names come before `all`
+  std::optional<engine::BlockFormat> all{};  ///< for every head; none: plain numbers
+  bool named = false;                        ///< formats named by a HeadGroup override `all`
 
   CacheTypes() = default;
   CacheTypes(std::optional<engine::BlockFormat> format, bool as_named = false) : all(format), named(as_named) {}
@@ -22,10 +22,10 @@ struct CacheTypes {
   }
 };
 
-/// What the heads name, and the numbers as they are where they name nothing.
+/// The formats that the heads name, and plain numbers if they name none.
 inline CacheTypes named_cache_types() { return {std::nullopt, true}; }
 
-/// Whether some head names the formats of its keys and values.
+/// True if some head names the formats of its keys and values.
 bool names_cache_types(const TransformerConfig& config);
 
 }  // namespace headroom::models

@@ -4,7 +4,7 @@
 
 namespace headroom::models {
 
-// What the values of a config's enumerations are called in studies and in config.json.
+// The names of a config's enumerations in studies and in config.json.
 
 inline constexpr NameTable<Norm, 3> norm_names{
     {{Norm::none, "none"}, {Norm::layer_norm, "layer_norm"}, {Norm::rms_norm, "rms_norm"}}};

@@ -3,14 +3,14 @@
 
 namespace headroom::models {
 
-/// Parameters of a config, in N: double before the config is known to be sane, int64_t after.
+/// The parameter count of a config, in N: double before the config is checked, int64_t after.
 template <class N>
 N count_parameters(const TransformerConfig& c) {
   const auto linear = [](N in, N out, bool bias, int64_t rank = 0) {
     return (rank > 0 ? N(rank) * (in + out) : in * out) + (bias ? out : N(0));
   };
   const N width = N(c.width);
-  // Queries or keys: factors of all heads, or of each.
+  // Queries or keys: factors shared by all heads, or one pair per head.
   const auto heads_of = [&](N heads, N dim, bool bias, int64_t rank, int64_t head_rank) {
     if (head_rank == 0) return linear(width, heads * dim, bias, rank);
     return heads * linear(width, dim, bias, head_rank);

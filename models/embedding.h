@@ -4,10 +4,10 @@
 
 namespace headroom::models {
 
-/// A row of a table per token.
+/// Maps each token to its row of a table.
 class Embedding : public Module {
  public:
-  /// Asks for "weight": (vocab, width), drawn as N(0, std²).
+  /// Creates "weight": (vocab, width), drawn from N(0, std²).
   Embedding(int64_t vocab, int64_t width, double std, const WeightScope& scope);
 
   /// i64 (…) → (…, C)

@@ -17,7 +17,7 @@ class FeedForward : public Module {
  private:
   Activation activation_;
   int64_t width_, hidden_;
-  std::unique_ptr<Projection> gate_;  ///< of a gated one
+  std::unique_ptr<Projection> gate_;  ///< only if gated
   std::unique_ptr<Projection> up_, down_;
 };
 

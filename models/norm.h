@@ -13,7 +13,7 @@ class NormLayer : public Module {
 
   /// (…, C) → (…, C)
   Var forward(const Var& x) const;
-  /// {x + residual, its norm}: of (…, C) and (…, C).
+  /// {x + residual, its norm}, for x and residual (…, C).
   std::pair<Var, Var> forward(const Var& x, const Var& residual) const;
   std::string describe() const override;
   /// (C); undefined without a norm.

@@ -9,30 +9,30 @@ namespace headroom::models {
 
 using engine::Tensor;
 
-/// What a scheme of positions changes.
+/// The part of a model that a position scheme changes.
 enum class ActsOn {
   nothing,
-  tokens,             ///< a vector per position is added to each embedded token
-  queries_and_keys,   ///< they turn by angles that grow with the position (RoPE)
-  scores,             ///< a bias that grows with the distance, by a learnable slope per head (ALiBi)
+  tokens,             ///< adds a vector per position to each embedded token
+  queries_and_keys,   ///< turns them by angles that grow with the position (RoPE)
+  scores,             ///< adds a bias that grows with distance, with a learnable slope per head (ALiBi)
   angles_and_scores,  ///< both of these
 };
 
-/// One way to tell positions. The table is in positions.cpp: a new scheme is a value of Positions, a row there, and the
-/// formula of the vectors that it adds.
+/// A position scheme. To add one, add a value to Positions, a row to the table in positions.cpp, and the formula of the
+/// vectors it adds.
 struct PositionScheme {
   Positions positions;
   const char* name;   ///< in study files and describe()
   const char* words;  ///< before "positions" in a sentence
   ActsOn acts_on;
-  bool is_in_files;  ///< of trained models
-  /// ActsOn::tokens: the vectors (length, width); null: a parameter of max_length rows.
+  bool is_in_files;  ///< trained models' files may use it
+  /// For ActsOn::tokens: makes the vectors (length, width); null: a parameter of max_length rows.
   Tensor (*table)(int64_t length, int64_t width, engine::DType dtype) = nullptr;
 
   bool is_learned() const { return acts_on == ActsOn::tokens && table == nullptr; }
   bool turns() const { return acts_on == ActsOn::queries_and_keys || acts_on == ActsOn::angles_and_scores; }
   bool biases_scores() const { return acts_on == ActsOn::scores || acts_on == ActsOn::angles_and_scores; }
-  /// Whether scores are products of queries and keys and nothing else, as compressions and probes take them.
+  /// True if scores are plain products of queries and keys, as compressions and probes assume.
   bool has_plain_scores() const { return !biases_scores(); }
 };
 
@@ -49,8 +49,8 @@ Tensor sinusoids(int64_t length, int64_t width, engine::DType dtype);
 /// 0, 1, …, length - 1 as i64 (length).
 Tensor position_indices(int64_t length);
 
-/// Logarithms of ALiBi's first slopes, one vector (heads) per group: geometric from `first` to `last` over the heads of
-/// all groups in order; a single head takes their geometric mean.
+/// Logarithms of ALiBi's initial slopes, one vector (heads) per group: geometric from `first` to `last` over all heads
+/// in order; a single head takes their geometric mean.
 std::vector<Tensor> alibi_log_slopes(const std::vector<HeadGroup>& groups, double first, double last,
                                      engine::DType dtype);
 

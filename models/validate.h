@@ -6,7 +6,7 @@
 
 namespace headroom::models {
 
-/// What is wrong with one field: "model.FIELD PROBLEM".
+/// An error in one field: "model.FIELD PROBLEM".
 struct InvalidConfig : Error {
   InvalidConfig(const std::string& of_field, const std::string& what_is_wrong)
       : Error("model." + of_field + " " + what_is_wrong), field(of_field), problem(what_is_wrong) {}
@@ -14,7 +14,7 @@ struct InvalidConfig : Error {
   std::string problem;  ///< "is 9; it must be at most 8"
 };
 
-/// Throws InvalidConfig for a field that is out of range, and Error for a model that is too large as a whole.
+/// Throws InvalidConfig for a field out of range, and Error if the whole model is too large.
 void validate(const TransformerConfig& config);
 
 }  // namespace headroom::models

@@ -11,12 +11,12 @@ namespace headroom::models {
 /// The model_type of a compact folder's config.json.
 inline constexpr const char* compact_model_type = "headroom";
 
-/// The config.json of a compact folder: "model_type": "headroom", the family, the whole config, that of the model it
-/// was made of (its shapes in files of other software), and the special tokens. Throws Error for a config that no
-/// compact folder holds: sinusoidal positions, no vocabulary, not causal.
+/// Makes a compact folder's config.json: "model_type": "headroom", the family, the whole config, the original model's
+/// config (the shapes other software expects), and the special tokens. Throws Error for a config that compact folders
+/// cannot hold: sinusoidal positions, no vocabulary, not causal.
 std::string compact_config_json(const ModelDescription& model, const TransformerConfig& full);
 
-/// What such a config.json says of the model's shape.
+/// The model's shape according to such a config.json.
 struct CompactConfig {
   std::string family;
   TransformerConfig config, full;
@@ -25,14 +25,14 @@ struct CompactConfig {
 /// another.
 CompactConfig read_compact_config(const nlohmann::json& json, const std::string& source);
 
-/// Whether the JSON of a config.json is a compact model's.
+/// True if this config.json is a compact model's.
 bool is_compact_config(const nlohmann::json& json);
 
-/// Whether the folder's config.json says that it is a compact model.
+/// True if the folder's config.json says it is a compact model.
 bool is_compact_folder(const std::filesystem::path& folder);
 
-/// A folder with config.json (see above), model.safetensors with our Transformer's names and matrices in blocks among
-/// them (CompactStore), and the tokenizer's files as Hugging Face has them. Throws as ModelFiles::open().
+/// Opens a folder with config.json (see above), model.safetensors with our Transformer's names and possibly matrices in
+/// blocks (CompactStore), and the tokenizer's files in Hugging Face form. Throws as ModelFiles::open().
 std::unique_ptr<ModelFiles> open_compact(const std::filesystem::path& folder);
 
 }  // namespace headroom::models

@@ -7,14 +7,14 @@
 
 namespace headroom::models {
 
-/// What the metadata of a compact model's safetensors file says of a matrix in blocks: "q4_1 1536 576", its format,
-/// rows and columns. Its bytes are a U8 tensor of that name.
+/// The metadata entry of a matrix in blocks in a compact safetensors file: its format, rows and columns, "q4_1 1536
+/// 576". Its bytes are a U8 tensor of that name.
 std::string block_entry(const engine::QuantizedMatrix& matrix);
 
-/// The tensors of a compact model: numbers of a dtype, and matrices in blocks.
+/// The tensors of a compact model: plain numbers and matrices in blocks.
 class CompactStore : public TensorStore {
  public:
-  /// Throws Error naming the file and the tensor whose metadata is wrong, or does not fit its bytes.
+  /// Throws Error naming the file and the tensor whose metadata is wrong or does not match its bytes.
   explicit CompactStore(const std::filesystem::path& path);
 
   std::vector<std::string> names() const override { return file_.names(); }

@@ -6,10 +6,10 @@
 
 namespace headroom::models {
 
-/// Fills in what the files of a folder say of special tokens and chats: bos and eos of config.json (given) and
-/// generation_config.json, whether the tokenizer puts bos before a text, the chat template. An id that is no token of
-/// the vocabulary is left out, with a warning in the description: transformers writes those of its defaults, whatever
-/// the vocabulary. Throws Error naming file and field, for such a bos too where the tokenizer puts it before texts.
+/// Fills in a folder's special tokens and chat template: bos and eos from config.json (given) and
+/// generation_config.json, and whether the tokenizer puts bos before a text. Drops ids outside the vocabulary with a
+/// warning in the description: transformers writes its default ids whatever the vocabulary. Throws Error naming file
+/// and field, also for such a bos if the tokenizer puts it before texts.
 void read_folder_specials(const std::filesystem::path& folder, const nlohmann::json& config, ModelDescription& model);
 
 }  // namespace headroom::models

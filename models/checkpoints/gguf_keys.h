@@ -8,9 +8,8 @@
 
 namespace headroom::models {
 
-/// Judges the keys of an architecture, which begin with `prefix`, that nothing reads: those that are known to change
-/// what is computed are refused, unless they have the value at which they do not. Others that are not known to change
-/// nothing are ignored, as llama.cpp does.
+/// Judges an architecture's unread keys, which begin with `prefix`. Refuses those known to change the computation,
+/// unless their value makes them inactive. Ignores keys not known to be harmless, as llama.cpp does.
 UnreadKeys judged_gguf_keys(const GgufMetadata& metadata, const std::string& prefix, const std::set<std::string>& read);
 
 }  // namespace headroom::models

@@ -7,24 +7,22 @@
 
 namespace headroom::models {
 
-/// A model that differs from a base in some weights, and in the shapes of some layers: what compressing or training a
-/// model makes of it.
+/// The result of compressing or training a model: it differs from a base in some weights and some layers' shapes.
 struct ModelEdit {
-  TransformerConfig config;  ///< of the changed model
-  /// Those that are not the base's, under our Transformer's own names ("blocks.2.attention.1.q_proj.weight_a"), f32 or
-  /// f64.
+  TransformerConfig config;  ///< of the edited model
+  /// The changed weights, f32 or f64, under our Transformer's names ("blocks.2.attention.1.q_proj.weight_a").
   NamedTensors weights;
 };
 
-/// The weights of a base but for those of an edit.
+/// A base's weights, overridden by an edit's.
 class EditedWeights : public WeightSource {
  public:
-  /// `options`: of the edit's weights. Throws Error naming a weight that is given twice.
+  /// `options` applies to the edit's weights. Throws Error naming a weight given twice.
   EditedWeights(std::unique_ptr<WeightSource> base, const NamedTensors& edit, const WeightOptions& options);
   Weight matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) override;
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
   engine::DType dtype() const override { return base_->dtype(); }
-  /// Throws Error naming a weight of the edit that the model does not have. What the base has beyond it is left out.
+  /// Throws Error naming an edited weight that the model lacks. Ignores extra weights of the base.
   void finish() const override { edit_.finish(); }
 
  private:
@@ -33,11 +31,11 @@ class EditedWeights : public WeightSource {
   NamedWeights edit_;
 };
 
-/// The edited model. Throws Error as ModelFiles::load(), and naming a weight that the edit has in another shape, or
-/// that neither has.
+/// Loads the edited model. Throws Error as ModelFiles::load(), and naming a weight that neither has, or that the edit
+/// has in another shape.
 std::unique_ptr<Transformer> load(const ModelFiles& base, const ModelEdit& edit, const LoadOptions& options = {});
-/// The same of a base in memory, on its device, whose matrices are not quantised. What the options do not train shares
-/// the base's memory where it has their dtype.
+/// The same for a base in memory, on its device, whose matrices are not quantised. Weights that are not trained share
+/// the base's memory if their dtypes match.
 std::unique_ptr<Transformer> load(const Transformer& base, const ModelEdit& edit,
                                   const WeightOptions& options = {.is_trained = none_trained});
 

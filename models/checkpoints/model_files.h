@@ -10,7 +10,7 @@
 
 namespace headroom::models {
 
-/// How a trained model is brought into memory.
+/// How to load a trained model into memory.
 struct LoadOptions {
   Keep keep = Keep::stored;
   WeightOptions weights{.dtype = engine::DType::f32, .is_trained = none_trained};
@@ -18,12 +18,12 @@ struct LoadOptions {
 
 class GgufMetadata;
 
-/// A trained model on disk: a GGUF file, a folder as Hugging Face has them (config.json, safetensors, tokenizer), or a
-/// compact folder (models/checkpoints/compact_model.h). Opening it reads headers and checks them; weights are read when
-/// a Transformer is made.
+/// A trained model on disk: a GGUF file, a Hugging Face folder (config.json, safetensors, tokenizer), or a compact
+/// folder (models/checkpoints/compact_model.h). Opening reads and checks headers; making a Transformer reads the
+/// weights.
 class ModelFiles {
  public:
-  /// Throws Error naming file and field where they are wrong, or contradict each other.
+  /// Throws Error naming file and field if they are wrong or contradict each other.
   static std::unique_ptr<ModelFiles> open(const std::filesystem::path& path);
   virtual ~ModelFiles() = default;
   ModelFiles(const ModelFiles&) = delete;
@@ -31,27 +31,27 @@ class ModelFiles {
 
   const std::filesystem::path& path() const { return path_; }
   const ModelDescription& description() const { return description_; }
-  /// The tensors by the files' own names.
+  /// The tensors, under the files' own names.
   virtual const TensorStore& tensors() const = 0;
-  /// How its tensors are called.
+  /// The naming scheme of its tensors.
   virtual NameScheme scheme() const = 0;
   /// The keys and values of a GGUF file; null for a folder.
   virtual const GgufMetadata* metadata() const { return nullptr; }
-  /// The shapes that the model has in files of other software: those of the model it was made of where it is compact.
+  /// The shapes other software expects: for a compact model, those of the model it was made from.
   virtual const TransformerConfig& full_config() const { return description_.config; }
-  /// A source of weights for this model, or one of its shape.
+  /// A source of weights for this model, or for one of its shape.
   virtual std::unique_ptr<WeightSource> weights(const LoadOptions& options) const = 0;
-  /// Whether the files hold a tokenizer.
+  /// True if the files hold a tokenizer.
   virtual bool has_tokenizer() const = 0;
-  /// What the files' tokenizer is made of. Throws Error when there is none, or it is of a kind that we lack.
+  /// The data of the files' tokenizer. Throws Error if there is none or we do not support its kind.
   virtual Vocabulary vocabulary() const = 0;
-  /// The files' tokenizer. Throws Error as vocabulary() does, and naming both where it is another model's: it has ids
-  /// beyond the model's vocabulary which are not of added tokens, or none for more than an eighth of it (a few are
-  /// padding). An added token without an embedding is an error in a text.
+  /// The files' tokenizer. Throws Error as vocabulary(), and naming both if it belongs to another model: it has
+  /// non-added ids beyond the model's vocabulary, or lacks ids for more than an eighth of it (a few are padding). Added
+  /// tokens without an embedding fail only when a text contains one.
   std::unique_ptr<Tokenizer> tokenizer() const;
 
-  /// The model with its weights. Throws Error naming what of it we would compute otherwise (`not_run`), and what is
-  /// missing or of another shape.
+  /// Loads the model with its weights. Throws Error naming what we would compute otherwise (`not_run`), and any weight
+  /// that is missing or has another shape.
   std::unique_ptr<Transformer> load(const LoadOptions& options = {}) const;
 
  protected:
@@ -63,11 +63,11 @@ class ModelFiles {
   ModelDescription description_;
 };
 
-/// What a GGUF file's metadata and tensors say of its model. Throws Error naming file and key.
+/// A GGUF file's model, from its metadata and tensors. Throws Error naming file and key.
 class GgufFile;
 ModelDescription describe_gguf(const GgufFile& file);
 
-/// The kinds of files. Throw as ModelFiles::open().
+/// Open each kind of file. Throw as ModelFiles::open().
 std::unique_ptr<ModelFiles> open_gguf(const std::filesystem::path& path);
 std::unique_ptr<ModelFiles> open_hugging_face(const std::filesystem::path& folder);
 

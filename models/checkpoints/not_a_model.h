@@ -3,18 +3,18 @@
 
 namespace headroom::models {
 
-/// Throws Error that says what a folder without config.json is, and what to name in its place: a GGUF file in it, a
-/// snapshot of the Hugging Face hub's cache, an adapter's base model.
+/// Throws Error that says what a folder without config.json is and what to name instead: a GGUF file in it, a snapshot
+/// in the Hugging Face hub's cache, an adapter's base model.
 [[noreturn]] void complain_of_folder(const std::filesystem::path& folder);
 
-/// Throws Error that says in what other form a folder with config.json has its weights: neither model.safetensors nor
-/// an index is there.
+/// Throws Error that names the form of a folder's weights if it has config.json, but neither model.safetensors nor an
+/// index.
 [[noreturn]] void complain_of_weights(const std::filesystem::path& folder);
 
-/// Throws Error for a path that does not exist, which may be an address or a name on the Hugging Face hub.
+/// Throws Error for a path that does not exist; it may be a URL or a name on the Hugging Face hub.
 [[noreturn]] void complain_of_missing(const std::filesystem::path& path);
 
-/// Throws Error for a safetensors file, which holds numbers and says nothing of the model.
+/// Throws Error for a lone safetensors file: it holds weights but does not describe the model.
 [[noreturn]] void complain_of_weights_alone(const std::filesystem::path& file);
 
 }  // namespace headroom::models

@@ -11,11 +11,11 @@
 
 namespace headroom::models {
 
-/// The safetensors files of a folder: the shards that model.safetensors.index.json names, or else model.safetensors.
+/// A folder's safetensors files: the shards in model.safetensors.index.json, or else model.safetensors.
 class SafetensorsFolder : public TensorStore {
  public:
-  /// Throws Error naming the file and what is wrong: a shard that is missing or lies outside the folder, a tensor that
-  /// the index puts where it is not, one that no entry of the index names.
+  /// Throws Error naming the file and the fault: a shard missing or outside the folder, a tensor not in the shard that
+  /// the index names, or one missing from the index.
   explicit SafetensorsFolder(const std::filesystem::path& folder);
 
   std::vector<std::string> names() const override;
@@ -26,15 +26,15 @@ class SafetensorsFolder : public TensorStore {
   void release(const std::string& name) const override { at(name).file->release(at(name).name); }
   std::string place(const std::string& name) const override;
 
-  /// Calls every tensor by the name that f gives it from now on. Throws Error where two would have the same.
+  /// Renames every tensor with f. Throws Error if two get the same name.
   void rename(const std::function<std::string(const std::string&)>& f);
   /// Forgets a tensor.
   void drop(const std::string& name) { tensors_.erase(name); }
-  /// Files and tensors that lie here and are not read, a sentence each.
+  /// Sentences about files and tensors in the folder that are not read.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  /// A tensor, by its name in its file.
+  /// A tensor and its name in its file.
   struct Place {
     std::shared_ptr<const SafetensorsFile> file;
     std::string name;

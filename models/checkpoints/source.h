@@ -10,15 +10,15 @@
 
 namespace headroom::models {
 
-/// In what form the matrices of a trained model are kept in memory.
+/// How a trained model's matrices are kept in memory.
 enum class Keep {
-  computed,  ///< in the dtype of the computation: f32 or f64
-  bf16,      ///< rounded to bf16, widened when they are multiplied
-  stored,    ///< as the file has them, blocks and 16-bit numbers too; nothing is copied out of the mapped file
+  computed,  ///< in the computation's dtype: f32 or f64
+  bf16,      ///< rounded to bf16, widened for products
+  stored,    ///< as in the file, including blocks and 16-bit numbers; nothing is copied out of the mapped file
 };
 
-/// Weights from the files of a trained model, under its own names. Matrices are kept as `keep` says where they are not
-/// trained; all else in the options' dtype. They lie on the context's device. Errors name file and tensor.
+/// Weights from a trained model's files, under its own names, on the context's device. Matrices that are not trained
+/// are kept as `keep` says, all else in the options' dtype. Errors name file and tensor.
 class PretrainedWeights : public WeightSource {
  public:
   /// `fused_qkv`: queries, keys and values are one matrix in the files.
@@ -27,13 +27,13 @@ class PretrainedWeights : public WeightSource {
   Weight matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) override;
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
   engine::DType dtype() const override { return options_.dtype; }
-  /// Throws Error naming a tensor of the files that no weight was read from.
+  /// Throws Error naming a tensor in the files that no weight used.
   void finish() const override;
 
  private:
-  /// What the files hold for our `name`, of that shape: its part of a fused tensor, still transposed.
+  /// The stored tensor for our `name`, of that shape: its part of a fused tensor, still transposed.
   StoredTensor found(const std::string& name, const WeightPlace& place, const Shape& shape);
-  /// What was found was copied: its pages of the mapped file need not stay in memory beside the copy.
+  /// Drops the pages of a tensor that was copied: they need not stay in memory next to the copy.
   void release(const WeightPlace& place) const { store_->release(place.name); }
 
   std::shared_ptr<const TensorStore> store_;

@@ -5,12 +5,12 @@
 
 namespace headroom::models {
 
-/// A file that appears whole or not at all: bytes go to a temporary_name() in the same folder, and commit() syncs them
-/// and takes the final name. Without commit() the temporary file is removed; what a killed process left is removed by
-/// the next writer of the same name on its host.
+/// A file that appears whole or not at all: bytes go to a temporary_name() in the same folder; commit() syncs them and
+/// renames the file. Without commit() the temporary file is removed. If the process is killed, the next writer of the
+/// same name on this host removes it.
 class AtomicFile {
  public:
-  /// Throws Error naming the file when its folder cannot be written to.
+  /// Throws Error naming the file if its folder is not writable.
   explicit AtomicFile(const std::filesystem::path& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -18,8 +18,8 @@ class AtomicFile {
 
   /// Appends. Throws Error naming the file and the cause, such as a full disk.
   void write(const void* bytes, size_t count);
-  /// Syncs the bytes, renames over what has the final name, syncs the folder: after a power cut the name holds the old
-  /// bytes or the new ones. Throws Error, also where something has the name that check_new() found free (output.h).
+  /// Syncs the bytes, renames the file over any old one, and syncs the folder: after a power cut the name holds the old
+  /// bytes or the new ones. Throws Error, also if something now has the name that check_new() found free (output.h).
   void commit();
 
  private:
@@ -29,7 +29,7 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-/// A whole file of these bytes.
+/// Writes a whole file.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace headroom::models

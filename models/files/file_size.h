@@ -4,8 +4,7 @@
 
 namespace headroom::models {
 
-/// The size of a file in the largest decimal unit that leaves a number of 1 or more: "812 B", "13.5 kB", "98.4 MB",
-/// "1.35 GB".
+/// A file size in the largest decimal unit that gives at least 1: "812 B", "13.5 kB", "98.4 MB", "1.35 GB".
 std::string size_text(uint64_t bytes);
 
 }  // namespace headroom::models

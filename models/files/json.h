@@ -7,25 +7,25 @@
 
 namespace headroom::models {
 
-/// JSON that came from outside. Throws Error, without the file's name, for what is not JSON, for a key given twice in
-/// one object and for a zero byte (nlohmann-json keeps the last of equal keys and takes a zero for the end).
+/// Parses JSON from outside. Throws Error, without the file's name, for invalid JSON, for a key given twice in one
+/// object, and for a zero byte (nlohmann-json would keep the last key and stop at the zero).
 nlohmann::json parse_json(std::string_view text);
 
-/// The JSON of a file. Throws Error naming it.
+/// Reads a JSON file. Throws Error naming it.
 nlohmann::json read_json(const std::filesystem::path& path);
 
-/// A JSON object from a file; an empty one where there is no such file. Throws Error naming it.
+/// Reads a JSON object from a file; empty if there is no such file. Throws Error naming it.
 nlohmann::json read_optional_object(const std::filesystem::path& path);
 
-/// A whole number from 0 to `most`, by default all that a double counts to. Throws Error for anything else:
-/// nlohmann-json turns what does not fit into another number.
+/// A whole number from 0 to `most`, by default the range a double counts exactly. Throws Error for anything else:
+/// nlohmann-json would convert it to another number.
 int64_t whole_number(const nlohmann::json& json, int64_t most = int64_t{1} << 53);
 
-/// A value for an error message: an array or object by its kind only, as printing it recurses as deep as the file
-/// likes, a string as quoted_name() has it.
+/// A value for an error message: arrays and objects by kind only, because printing them recurses as deep as the file
+/// likes; strings as in quoted_name().
 std::string shown(const nlohmann::json& json);
 
-/// A name from a file in quotes, for error messages: control characters escaped, long ones cut.
+/// A name from a file, quoted for error messages: control characters escaped, long names cut.
 std::string quoted_name(const std::string& name);
 
 }  // namespace headroom::models

@@ -8,8 +8,8 @@
 
 namespace headroom::models {
 
-/// A file's bytes, mapped read-only: nothing is read before it is looked at. Movable, not copyable. The bytes stay what
-/// they were when another file takes the name; a file that is cut short while it is mapped must not be read on.
+/// A file's bytes, mapped read-only and read on access. Movable, not copyable. The bytes survive if another file takes
+/// the name; but do not read on if the file is truncated while mapped.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -23,7 +23,7 @@ class MappedFile {
 
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
-  /// Gives the memory of the pages within bytes [begin, end) back; whoever looks there again reads them from the file.
+  /// Releases the memory of whole pages within bytes [begin, end); later accesses read them from the file again.
   void release(size_t begin, size_t end) const;
   std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
 

@@ -11,18 +11,18 @@ struct CommandInput {
   std::filesystem::path path;
 };
 
-/// Throws Error where what has the name `output` is one of the inputs, also through links, or a file of a model's or
-/// run's folder that an input is or holds. Compared by device and inode: writing must not destroy what is read.
+/// Throws Error if `output` is one of the inputs, also through links, or a file of a model's or run's folder that an
+/// input is or holds. Compares device and inode: writing must not destroy what is being read.
 void check_apart(const std::filesystem::path& output, const std::vector<CommandInput>& inputs);
 
-/// Throws Error for a file or link of that name that the user did not say to replace. Devices and folders are left to
-/// AtomicFile, which has its own messages for them. A name that is free is promised to be new: an AtomicFile of this
-/// process replaces nothing that got it meanwhile.
+/// Throws Error if a file or link of that name exists and `force` is false. Leaves devices and folders to AtomicFile,
+/// which has its own messages. Remembers a free name as promised new: no AtomicFile of this process then replaces a
+/// file that takes it meanwhile.
 void check_new(const std::filesystem::path& output, bool force);
 
-/// Whether check_new() found the name free, and no AtomicFile has taken it since.
+/// True if check_new() found the name free and no AtomicFile has taken it since.
 bool is_promised_new(const std::filesystem::path& output);
-/// The name is taken: this process may write it again.
+/// Ends the promise once the name is taken: this process may overwrite it.
 void forget_promise(const std::filesystem::path& output);
 
 }  // namespace headroom::models

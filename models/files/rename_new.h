@@ -3,8 +3,8 @@
 
 namespace headroom::models {
 
-/// rename(2) that replaces nothing: of two commands that give one name at once, one gets it. A folder may take the
-/// place of an empty one. Returns 0, or -1 with errno: EEXIST where `to` is there.
+/// rename(2) without replacing: if two commands write one name at once, only one succeeds. A folder may replace an
+/// empty one. Returns 0, or -1 with errno: EEXIST if `to` exists.
 int rename_new(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace headroom::models

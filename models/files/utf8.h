@@ -4,17 +4,17 @@
 
 namespace headroom::models {
 
-/// A code point of UTF-8 text, and how many bytes it takes there.
+/// A code point of UTF-8 text and its length in bytes.
 struct CodePoint {
   char32_t value = 0;
   size_t bytes = 0;
 };
 
-/// The code point at the start of `text`; one of 0 bytes where that is not well-formed UTF-8 (RFC 3629: no overlong
-/// forms, no surrogates, at most U+10FFFF), or empty.
+/// The first code point of `text`; has 0 bytes if the text is empty or does not start with well-formed UTF-8 (RFC 3629:
+/// no overlong forms, no surrogates, at most U+10FFFF).
 CodePoint first_code_point(std::string_view text);
 
-/// How many bytes at the start of `text` are well-formed UTF-8: its size when all are.
+/// The number of leading bytes that are well-formed UTF-8: the text's size if all are.
 size_t valid_utf8(std::string_view text);
 
 }  // namespace headroom::models

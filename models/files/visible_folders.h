@@ -4,8 +4,7 @@
 
 namespace headroom::models {
 
-/// The folders in a folder, by name, without hidden ones: those hold what is being written or deleted. None where it
-/// cannot be read.
+/// The non-hidden folders in a folder, by name; hidden ones are being written or deleted. None if it cannot be read.
 std::vector<std::filesystem::path> visible_folders(const std::filesystem::path& folder);
 
 }  // namespace headroom::models

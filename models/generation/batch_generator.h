@@ -9,17 +9,17 @@
 
 namespace headroom::models {
 
-/// Several texts that were generated at once.
+/// Texts generated together.
 struct BatchGeneration {
-  std::vector<Generation> texts;                  ///< one for each prompt, without times of their own
-  int64_t prompt_tokens = 0;                      ///< that had to be computed: those of equal prompts once
-  double prompt_seconds = 0, decode_seconds = 0;  ///< of all; the first new tokens count towards the prompts
+  std::vector<Generation> texts;                  ///< one per prompt, without individual times
+  int64_t prompt_tokens = 0;                      ///< tokens computed; equal prompts count once
+  double prompt_seconds = 0, decode_seconds = 0;  ///< totals; each text's first new token counts towards the prompt
 };
 
-/// Generates several texts at once: each step decodes a token of every text that has not ended, up to 8 of them with
-/// one product for each weight (Transformer::decode_together()). Each text has a key-value cache of its own; equal
-/// prompts are computed once, and their caches copied. The texts are those of Generator: the tokens of one do not
-/// depend on the others, except that products with matrices of 32-bit numbers may add in another order.
+/// Generates several texts at once. Each step decodes one token of every unfinished text, up to 8 of them in one
+/// product per weight (Transformer::decode_together()). Each text has its own key-value cache; equal prompts are
+/// computed once and their caches copied. The texts match Generator's and do not depend on each other, except that
+/// products with 32-bit matrices may add in another order.
 class BatchGenerator {
  public:
   /// As Generator's.

@@ -14,7 +14,7 @@ struct ChatMessage {
   std::string content;
 };
 
-/// How a model was taught to read a conversation. ChatML:
+/// The format in which a model was trained to read a conversation. ChatML:
 ///
 /// `<|im_start|>ROLE\nCONTENT<|im_end|>\n …` (SmolLM2, Qwen)
 ///
@@ -25,23 +25,23 @@ class ChatTemplate {
  public:
   enum class Kind { chatml, llama2, llama3 };
 
-  /// The kind of a model's own Jinja template, and the system message that it puts where none is given. Throws Error
-  /// naming the template when it is not one of the three.
+  /// Recognises a model's Jinja template and its default system message. Throws Error naming the template if it is none
+  /// of the three.
   explicit ChatTemplate(const std::string& jinja);
   /// "ChatML", "Llama 2", "Llama 3".
   static const char* name_of(Kind kind);
   Kind kind() const { return kind_; }
 
-  /// The ids of a conversation, up to where the model's answer begins. A special token's text within a message is
-  /// ordinary text. Throws Error when a role is unknown, a system message is not the first, user and assistant do not
-  /// take turns, or the vocabulary lacks the template's tokens.
+  /// The ids of a conversation up to the start of the model's answer. Special tokens' texts within a message are
+  /// ordinary text. Throws Error if a role is unknown, a system message is not first, user and assistant do not
+  /// alternate, or the vocabulary lacks the template's tokens.
   std::vector<int32_t> encode(const std::vector<ChatMessage>& messages, const Tokenizer& tokenizer,
                               std::optional<int64_t> bos, const std::vector<int64_t>& eos) const;
 
  private:
   Kind kind_;
   std::string default_system_;  ///< "" = none
-  std::string preamble_;        ///< before every system message, given or not; "" = none
+  std::string preamble_;        ///< before every system message, including the default; "" = none
 };
 
 }  // namespace headroom::models

@@ -13,9 +13,9 @@ namespace headroom::models {
 
 struct GenerationOptions {
   SamplingOptions sampling{};
-  int64_t max_tokens = 256;          ///< at most this many new ones
-  std::vector<std::string> stops{};  ///< texts before which an answer ends
-  bool ignore_eos = false;           ///< an end token is one like any other
+  int64_t max_tokens = 256;          ///< limit on new tokens
+  std::vector<std::string> stops{};  ///< an answer ends before any of these texts
+  bool ignore_eos = false;           ///< treat end tokens like any other
 };
 
 /// Why generation ended.
@@ -24,34 +24,34 @@ enum class Ending { end_token, stop_string, max_tokens, context };
 const char* name_of(Ending ending);
 
 struct Generation {
-  std::vector<int32_t> tokens;  ///< the new ones, an end token among them
-  std::string text;             ///< theirs, without what is not shown: end tokens, stop strings
+  std::vector<int32_t> tokens;  ///< the new tokens, including an end token
+  std::string text;             ///< their text, without end tokens and stop strings
   Ending ending = Ending::max_tokens;
-  int64_t prompt_tokens = 0;                      ///< of the prompt, those that had to be computed
+  int64_t prompt_tokens = 0;                      ///< prompt tokens that had to be computed
   double prompt_seconds = 0, decode_seconds = 0;  ///< the first new token counts towards the prompt
 };
 
-/// What ends texts of a model.
+/// The limits of a model's texts.
 struct TextLimits {
   std::vector<int64_t> ends;  ///< its end tokens
   int64_t context = 0, vocab = 0;
 };
 
-/// A prompt and what comes behind it, token by token, until the text ends.
+/// A prompt and its continuation, token by token, until the text ends.
 class Continuation {
  public:
-  /// Tokenizer and limits must live as long as this. `show` as Generator::generate()'s. Throws Error when the prompt is
-  /// empty, has an id outside the vocabulary or fills the context, and as Sampler and TextStream do.
+  /// Tokenizer and limits must outlive it. `show` as Generator::generate()'s. Throws Error if the prompt is empty, has
+  /// an id outside the vocabulary or fills the context, and as Sampler and TextStream do.
   Continuation(const std::vector<int32_t>& prompt, const GenerationOptions& options, const Tokenizer& tokenizer,
                const TextLimits& limits, std::function<bool(std::string_view)> show = {});
 
   bool goes_on() const { return goes_on_ && static_cast<int64_t>(out_.tokens.size()) < max_tokens_; }
-  /// The next token, while the text goes on.
+  /// Adds the next token; only while the text is not finished.
   void take(int64_t id);
   /// Prompt and new tokens.
   const std::vector<int32_t>& tokens() const { return tokens_; }
   Sampler& sampler() { return sampler_; }
-  /// What came, without counts of the prompt and times; text that waited is shown.
+  /// The result, without prompt counts and times; shows any text still held back.
   Generation finish();
 
  private:

@@ -19,41 +19,41 @@ namespace headroom::models {
 struct GgufEntry {
   std::string name;
   GgufForm form;
-  engine::Shape shape;  ///< outermost axis first; the file has them the other way round
+  engine::Shape shape;  ///< outermost axis first; the file stores them reversed
   uint64_t begin = 0, end = 0;
 };
 
 struct GgufHeader {
   explicit GgufHeader(std::string source) : metadata(std::move(source)) {}
   GgufMetadata metadata;
-  std::vector<GgufEntry> entries;  ///< in the order of their bytes
-  uint64_t trailing = 0;           ///< bytes behind the last tensor's, which belong to none
+  std::vector<GgufEntry> entries;  ///< in file order
+  uint64_t trailing = 0;           ///< bytes after the last tensor
 };
 
-/// Checks and reads the header of a GGUF file of version 2 or 3. Every count and length is checked against the bytes
-/// that are left before anything is allocated; tensors are aligned, do not overlap, leave no bytes unused before
-/// the last one's end but padding, and end within the file. `source` stands for the file. Throws Error naming it, and
-/// the key or tensor at fault. Source: the GGUF format, https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+/// Reads and checks the header of a GGUF file, version 2 or 3. Checks every count and length against the remaining
+/// bytes before allocating. Tensors must be aligned, not overlap, leave only padding between them, and end within the
+/// file. `source` stands for the file. Throws Error naming it and the faulty key or tensor. Source: the GGUF format,
+/// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 GgufHeader parse_gguf(std::string_view file, const std::string& source);
 
-/// The files of a model in parts, given any of them: NAME-00001-of-00003.gguf, …; the path alone for any other name.
+/// All parts of a split model, given any of them: NAME-00001-of-00003.gguf, …; any other path by itself.
 std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& path);
 
-/// A GGUF file open for reading, or all parts of one in parts (split.count), given any of them: the headers are checked
-/// whole, tensors are read when they are asked for. The first part has the metadata.
+/// A GGUF file open for reading, or all its parts (split.count), given any of them. Checks all headers at once, reads
+/// tensors on request. The first part has the metadata.
 class GgufFile : public TensorStore {
  public:
-  /// Throws Error naming the file and what is wrong with it, and a part that is missing or another file's.
+  /// Throws Error naming the file and its fault, or a part that is missing or belongs to another file.
   explicit GgufFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   const GgufMetadata& metadata() const { return parts_.front().header.metadata; }
-  /// Bytes behind the last part's tensors.
+  /// Bytes after the last part's tensors.
   uint64_t trailing_bytes() const { return parts_.back().header.trailing; }
-  /// Throws Error naming the file when there is no such tensor.
+  /// Throws Error naming the file if there is no such tensor.
   const GgufEntry& entry(const std::string& name) const { return found(name).second; }
 
-  /// In the order of the parts and their bytes.
+  /// Names by part, in file order.
   std::vector<std::string> names() const override;
   bool contains(const std::string& name) const override { return index_.contains(name); }
   engine::Shape shape(const std::string& name) const override { return entry(name).shape; }
@@ -79,21 +79,21 @@ class GgufFile : public TensorStore {
 using GgufPairs = std::vector<std::pair<std::string, GgufValue>>;
 using StoredTensors = std::vector<std::pair<std::string, StoredTensor>>;
 
-/// A tensor of a GGUF file that is yet to be written.
+/// A tensor of a GGUF file to be written.
 struct GgufPlanned {
   std::string name;
   GgufForm form;
   engine::Shape shape;
-  std::function<StoredTensor()> make;  ///< its numbers, in that form and shape; called once, when their turn comes
+  std::function<StoredTensor()> make;  ///< makes its numbers, in that form and shape; called once
 };
 
-/// Writes a GGUF file of version 3: keys and tensors in the order given, one tensor in memory at a time; the file
+/// Writes a GGUF file of version 3: keys and tensors in the given order, with one tensor in memory at a time. The file
 /// appears whole or not at all (see AtomicFile). Equal arguments give equal bytes. Throws Error for a key or name given
-/// twice, a name that ggml does not take (64 bytes or more), a value that does not fit its type, a tensor that differs
-/// from its plan, and what the file system refuses.
+/// twice, a name too long for ggml (64 bytes or more), a value outside its type, a tensor that differs from its plan,
+/// and file-system errors.
 void stream_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const std::vector<GgufPlanned>& tensors);
 
-/// The same of tensors that exist: f32, f16 and bf16 ones as such, and matrices in their blocks.
+/// The same for tensors in memory: f32, f16 and bf16 as they are, and matrices in blocks.
 void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const StoredTensors& tensors);
 
 }  // namespace headroom::models

@@ -8,21 +8,20 @@
 
 namespace headroom::models {
 
-/// The types of metadata values, with the numbers that they have in the file.
+/// The types of metadata values, numbered as in the file.
 enum class GgufValueType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 /// "u32", …
 const char* name_of(GgufValueType type);
 
-/// A value of a GGUF file's metadata, or an array of them. Whole numbers and truth values are held as i64, fractions as
-/// double.
+/// A metadata value of a GGUF file, or an array. Whole numbers and booleans are held as i64, fractions as double.
 struct GgufValue {
   GgufValueType type = GgufValueType::u32;  ///< of the value, or of each element
   bool is_array = false;                    ///< else there is one item
   std::variant<std::vector<int64_t>, std::vector<double>, std::vector<std::string>> items;
 };
 
-/// A GGUF file's keys and values. Each getter throws Error, naming file and key, when the value is of another type; and
-/// those without a default when it is missing.
+/// A GGUF file's keys and values. Getters throw Error, naming file and key, if the value has another type; those
+/// without a default also if it is missing.
 class GgufMetadata {
  public:
   /// `source` stands for the file in messages.
@@ -46,7 +45,7 @@ class GgufMetadata {
     return contains(key) ? text(key) : otherwise;
   }
   const std::vector<std::string>& texts(const std::string& key) const;
-  /// An array of whole numbers; of fractions.
+  /// Arrays of whole numbers and of fractions.
   const std::vector<int64_t>& integers(const std::string& key) const;
   const std::vector<double>& numbers(const std::string& key) const;
   [[noreturn]] void complain(const std::string& key, const std::string& message) const;

@@ -8,21 +8,21 @@
 
 namespace headroom::models {
 
-/// What a Hugging Face config.json says of a model.
+/// A model according to its Hugging Face config.json.
 struct HuggingFaceModel {
   TransformerConfig config;
   std::string model_type;  ///< "llama", …
-  /// What our Transformer computes otherwise than the file says ("hidden_act: gelu gates, here silu does"): the sizes
-  /// are right all the same.
+  /// Ways in which our Transformer computes something else ("hidden_act: gelu gates, here silu does"); the sizes are
+  /// still right.
   std::vector<std::string> not_run;
-  std::vector<std::string> warnings;  ///< which keys are not read
+  std::vector<std::string> warnings;  ///< about unread keys
 };
 
-/// Reads a config.json whose model_type is a family's name (models/families/family.h); what it leaves out is as
-/// transformers has it. `source` stands for the file. Throws Error naming the file and the field that is missing, of
-/// the wrong kind, or contradicts another.
+/// Reads a config.json whose model_type is a family's name (models/families/family.h); missing fields get transformers'
+/// defaults. `source` stands for the file. Throws Error naming the file and the field that is missing, of the wrong
+/// kind, or contradicts another.
 HuggingFaceModel read_hugging_face(const nlohmann::json& config, const std::string& source);
-/// The same of the file's text.
+/// The same for the file's text.
 HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& source);
 
 }  // namespace headroom::models

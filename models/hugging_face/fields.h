@@ -12,7 +12,7 @@
 
 namespace headroom::models {
 
-/// The fields of a config.json; every message names file and field. It remembers which were asked for.
+/// The fields of a config.json; all messages name file and field. Remembers which fields were read.
 class ConfigFields {
  public:
   ConfigFields(const nlohmann::json& fields, std::string source) : fields_(fields), source_(std::move(source)) {
@@ -22,7 +22,7 @@ class ConfigFields {
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     fail("{}: {}: {}", source_, name, message);
   }
-  /// null counts as absent, as transformers reads it.
+  /// True if the field is present; null counts as absent, as in transformers.
   bool has(const char* name) const {
     asked_.insert(name);
     return fields_.contains(name) && !fields_[name].is_null();
@@ -50,7 +50,7 @@ class ConfigFields {
       complain(name, "expected a number above 0, got " + shown(value));
     return value.get<double>();
   }
-  /// The same, where 0 counts as absent, as Python's `or` reads it.
+  /// The same; 0 counts as absent too, as with Python's `or`.
   double positive_or(const char* name, double otherwise) const {
     return has(name) && fields_[name].is_number() && fields_[name].get<double>() == 0 ? otherwise
                                                                                       : positive(name, otherwise);
@@ -67,20 +67,20 @@ class ConfigFields {
     }
     return all;
   }
-  /// An object's fields; nothing when it is absent.
+  /// An object's fields; nothing if it is absent.
   std::optional<ConfigFields> object(const char* name) const {
     if (!has(name)) return std::nullopt;
     if (!fields_[name].is_object()) complain(name, "expected an object, got " + shown(fields_[name]));
     return ConfigFields(fields_[name], source_ + ": " + name);
   }
-  /// Two names of one thing, of which a file may give both only with the same value.
+  /// Throws Error if both names of one field are given with different values.
   void agree(const char* one, const char* other) const {
     if (has(one) && has(other) && fields_[one] != fields_[other])
       complain(one, fields_[one].is_structured()
                         ? fmt::format("contradicts {}, another name of it", other)
                         : fmt::format("{} contradicts {} = {}", shown(fields_[one]), other, shown(fields_[other])));
   }
-  /// The names of a list that are texts.
+  /// The strings in a list.
   std::vector<std::string> texts(const char* name) const {
     std::vector<std::string> all;
     if (has(name) && fields_[name].is_array())
@@ -99,7 +99,7 @@ class ConfigFields {
     if (!fields_[name].is_string()) complain(name, "expected a string, got " + shown(fields_[name]));
     return fields_[name].get<std::string>();
   }
-  /// The fields that nothing has asked for, without those that are null.
+  /// The fields that were never read, except nulls.
   std::map<std::string, nlohmann::json> unread() const {
     std::map<std::string, nlohmann::json> rest;
     for (const auto& [name, value] : fields_.items())

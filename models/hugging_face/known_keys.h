@@ -7,20 +7,19 @@
 
 namespace headroom::models {
 
-/// What the keys of a config.json that nothing reads mean: transformers computes by model_type alone, so that a key
-/// which its class does not have changes nothing, unless it is known to stand for something that other code computes.
+/// The verdict on unread keys of a config.json. transformers computes by model_type alone, so a key its class lacks
+/// changes nothing, unless it is known to control something that other code computes.
 struct UnreadKeys {
-  std::vector<std::string> refused;  ///< what keeps the model from being run, in words that name the key
+  std::vector<std::string> refused;  ///< reasons not to run the model, naming the keys
   std::vector<std::string> ignored;  ///< names
 };
 
-/// Judges those of config.json, or of its rope_parameters or rope_scaling. `harmless`: keys that change nothing here,
-/// on top of those that any family has, which are neither refused nor ignored; nor are keys that say that something is
-/// off.
+/// Judges unread keys of config.json, or of its rope_parameters or rope_scaling. `harmless` lists more keys that change
+/// nothing here; these, the keys any family has, and keys that switch something off are neither refused nor ignored.
 UnreadKeys judged_keys(const std::map<std::string, nlohmann::json>& unread,
                        const std::vector<std::string_view>& harmless);
 
-/// One sentence on ignored keys, of which there are some. `reader`: who ignores them, too.
+/// A sentence about ignored keys; there must be some. `reader`: names who else ignores them.
 std::string ignored_text(const std::string& source, const UnreadKeys& keys, const char* reader);
 
 }  // namespace headroom::models

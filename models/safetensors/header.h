@@ -19,18 +19,18 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  ///< in the order of their bytes
+  std::vector<SafetensorsEntry> entries;  ///< in file order
   std::map<std::string, std::string> metadata;
 };
 
-/// Longest header that is read: the limit of the reference implementation.
+/// The longest header accepted: the reference implementation's limit.
 inline constexpr uint64_t max_safetensors_header = 100'000'000;
 
 /// "F32", "BF16", …: the name of a dtype in safetensors files.
 const char* safetensors_name(engine::DType dtype);
 
-/// Checks and reads the JSON header of a file whose buffer has `buffer_bytes` bytes. Every range must be its tensor's
-/// size, and together they must tile the buffer. Throws Error, without the file's name, naming the tensor at fault.
+/// Reads and checks the JSON header of a file with a buffer of `buffer_bytes` bytes. Each range must have its tensor's
+/// size, and together they must tile the buffer. Throws Error, without the file's name, naming the faulty tensor.
 /// Source: the safetensors format, https://github.com/huggingface/safetensors.
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t buffer_bytes);
 

@@ -8,19 +8,19 @@
 
 namespace headroom::models {
 
-/// A token that is found in the text before anything else.
+/// A token that is matched in the text before anything else.
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  bool special = true;      ///< no text of its own: Specials::plain ignores it
-  bool normalized = false;  ///< found after the text is normalized, and as its own text is then
+  bool special = true;      ///< Specials::plain ignores it
+  bool normalized = false;  ///< matched in normalized text, after normalizing the token's own text
 };
 
-/// Finds added tokens: the leftmost, and of those that start there the longest. A place of the text costs no more than
-/// the logarithm of their number for each byte that some token shares with it.
+/// Finds added tokens: the leftmost match, and the longest at that place. Each text position costs at most the
+/// logarithm of the number of tokens for each byte that it shares with some token.
 class AddedTokens {
  public:
-  /// Those with an empty text are never found; of several with the same text the first is.
+  /// Tokens with empty text never match; among equal texts the first wins.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   struct Found {
@@ -30,11 +30,11 @@ class AddedTokens {
   Found find(std::string_view text, size_t from, bool with_specials) const;
 
  private:
-  /// The longest token that `text` begins with; nullptr where there is none.
+  /// The longest token that `text` begins with; nullptr if none.
   const AddedToken* longest(std::string_view text, bool with_specials) const;
 
-  std::vector<AddedToken> tokens_;  ///< by their texts
-  /// Where in them those with each first byte are.
+  std::vector<AddedToken> tokens_;  ///< sorted by text
+  /// The range in tokens_ for each first byte.
   std::array<std::pair<size_t, size_t>, 256> by_first_byte_{};
 };
 

@@ -15,51 +15,51 @@
 
 namespace headroom::models {
 
-/// What encode() makes of a byte that has no token.
+/// How encode() treats a byte without a token.
 enum class LackingBytes {
-  refused,  ///< an Error
-  dropped,  ///< nothing, as Hugging Face's tokenizers do without an unknown token
+  refused,  ///< throws Error
+  dropped,  ///< drops it, as Hugging Face's tokenizers do without an unknown token
 };
 
-/// BPE over characters in place of bytes, as tokenizer.json files have it that were made from SentencePiece models.
-/// There U+2581 is a space; here it is one, in texts and in tokens.
+/// BPE over characters instead of bytes, as in tokenizer.json files made from SentencePiece models. They write U+2581
+/// for a space; here texts and tokens have plain spaces.
 struct CharacterRules {
-  /// Where a space is put before text: nowhere, before its first stretch where no added token begins it, or before
-  /// every stretch between added tokens.
+  /// Where to put a space before text: nowhere, before the first stretch unless an added token begins the text, or
+  /// before every stretch between added tokens.
   enum class Prefix { none, first, every };
   Prefix prefix = Prefix::none;
-  bool only_missing = false;  ///< not where there is a space (Metaspace); else always (the Prepend normalizer)
-  std::unordered_map<std::string, int32_t> ids;  ///< of tokens of one character
-  std::array<int32_t, 256> bytes{};              ///< of the tokens of single bytes, which others become; -1: none
-  int32_t unknown = -1;                          ///< for a character without either; -1: it is dropped
-  bool fuses_unknown = false;                    ///< one for a run of them
+  bool only_missing = false;  ///< only if there is no space yet (Metaspace); else always (the Prepend normalizer)
+  std::unordered_map<std::string, int32_t> ids;  ///< of one-character tokens
+  std::array<int32_t, 256> bytes{};              ///< of single-byte tokens, for other characters; -1: none
+  int32_t unknown = -1;                          ///< for a character with neither; -1: drop it
+  bool fuses_unknown = false;                    ///< one token for a run of unknown characters
   bool strips_space = false;                     ///< decode() drops a space at the start
 };
 
-/// All that makes a BPE tokenizer (Sennrich et al., 2016; Radford et al., 2019).
+/// The data of a BPE tokenizer (Sennrich et al., 2016; Radford et al., 2019).
 struct BpeVocabulary {
   std::string name;
   std::vector<std::filesystem::path> files;
-  std::vector<std::string> tokens;  ///< bytes by id; "" = no such id. Added tokens are written in by the tokenizer
+  std::vector<std::string> tokens;  ///< bytes by id; "" = no such id. The tokenizer fills in added tokens
   std::vector<Merge> merges;
   std::vector<AddedToken> added;
   Normalization normalization = Normalization::none;
-  std::vector<Splitter> splitters{};  ///< each cuts the pieces of the one before
-  std::string splitter{};             ///< their name: one of tokenizer.ggml.pre, or the file that has them
-  bool ignore_merges = false;         ///< a piece that is a token is that token, whatever the merges
+  std::vector<Splitter> splitters{};  ///< each cuts the previous one's pieces
+  std::string splitter{};             ///< their name in tokenizer.ggml.pre, or the file they come from
+  bool ignore_merges = false;         ///< a piece that is a token stays whole, whatever the merges
   LackingBytes lacking = LackingBytes::refused;
   std::optional<CharacterRules> characters{};  ///< nullopt: over bytes
 };
 
-/// Largest id that a file may name: so that a wrong file cannot ask for all memory.
+/// The largest id a file may name: keeps a wrong file from using up all memory.
 inline constexpr int64_t max_token_id = 10'000'000;
 
-/// Added tokens are split off, the rest is normalized and cut into pieces, and the bytes of each piece are merged.
-/// encode() throws Error naming the byte and its place where a byte has no token, unless such bytes are dropped.
+/// Makes a BPE tokenizer: splits off added tokens, normalizes the rest, cuts it into pieces and merges each piece's
+/// bytes. encode() throws Error naming a byte without a token and its place, unless such bytes are dropped.
 std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary);
 
-/// The merges that ranked tokens imply (tiktoken): two tokens merge where their bytes together are a token, and the
-/// token's id is the rank.
+/// The merges implied by ranked tokens (tiktoken): two tokens merge if their joined bytes are a token, with its id as
+/// the rank.
 std::vector<Merge> merges_of_ranks(const std::vector<std::string>& tokens);
 
 }  // namespace headroom::models

@@ -12,8 +12,8 @@ namespace headroom::models {
 ///   tokenizer.model                SentencePiece's model, or Llama 3's ranks, one "base64 rank" a line
 ///   FILE.gguf                      what the file of a model carries
 ///   tokenizer.json                 Hugging Face's BPE: byte-level, or with byte fallback as SentencePiece's models
-/// A folder is searched for tokenizer.json, then vocab.json, then tokenizer.model; of a pair either file may be named.
-/// Throws Error naming the file and what is wrong with it, and for kinds that we lack (WordPiece).
+/// Searches a folder for tokenizer.json, then vocab.json, then tokenizer.model; of a pair you may name either file.
+/// Throws Error naming the file and its fault, and for unsupported kinds (WordPiece).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
 }  // namespace headroom::models

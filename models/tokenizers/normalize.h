@@ -10,7 +10,7 @@ enum class Normalization { none, nfc, nfd, nfkc, nfkd };
 /// "NFC", …
 const char* name_of(Normalization form);
 
-/// The text in that form; bytes that are not UTF-8 stay as they are.
+/// The text in that form; invalid UTF-8 stays unchanged.
 std::string normalized(std::string_view text, Normalization form);
 
 }  // namespace headroom::models

@@ -9,40 +9,40 @@
 
 namespace headroom::models {
 
-/// What the text of a special token ("<|endoftext|>") in the input means: the token, or its characters.
+/// How to read a special token's text ("<|endoftext|>") in the input: as the token, or as characters.
 enum class Specials { tokens, plain };
 
-/// Text (any bytes) to token ids in [0, vocab_size()) and back. Immutable: one may serve many threads.
+/// Converts text (any bytes) to token ids in [0, vocab_size()) and back. Immutable: one may serve many threads.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// No token is added (such as a beginning of text). Any bytes are taken; decode(encode(x)) == x unless describe()
-  /// names a normalization, or the vocabulary lacks bytes.
+  /// Adds no tokens, such as a beginning of text. Takes any bytes; decode(encode(x)) == x unless describe() names a
+  /// normalization or the vocabulary lacks bytes.
   virtual std::vector<int32_t> encode(std::string_view text, Specials specials = Specials::tokens) const = 0;
-  /// The bytes that one id stands for. Throws Error naming the id and the vocabulary's size when there is no such id.
+  /// The bytes of one id. Throws Error naming the id and the vocabulary's size if there is no such id.
   virtual const std::string& token_bytes(int64_t id) const = 0;
   /// One more than the largest id.
   virtual int64_t vocab_size() const = 0;
   /// "byte", "gpt2", …: the kind, or the name of the folder it came from.
   virtual const std::string& name() const = 0;
-  /// Every file that was read, the vocabulary first: what a cache of ids hashes. Empty where there is none.
+  /// Every file that was read, the vocabulary first; caches of ids hash them. Empty if there is none.
   virtual std::vector<std::filesystem::path> files() const = 0;
-  /// How it cuts a text: "llama-bpe", "SentencePiece BPE".
+  /// The name of its splitter: "llama-bpe", "SentencePiece BPE".
   virtual std::string splitter() const = 0;
   /// One line: "gpt2: byte-level BPE, 50257 tokens, 1 special".
   virtual std::string describe() const = 0;
 
-  /// The id whose bytes are `text`, whether or not encode() gives it: where a tokenizer puts a space before every text,
-  /// no text becomes a special token.
+  /// The id whose bytes are `text`, even if encode() never gives it: a tokenizer that puts a space before every text
+  /// never encodes one to a special token.
   std::optional<int32_t> id_of(std::string_view text) const;
 
-  /// The text of the ids: their bytes one after the other, without what encode() puts before every text. Throws Error
-  /// as token_bytes() does.
+  /// The text of the ids: their bytes joined, without anything encode() puts before every text. Throws Error as
+  /// token_bytes() does.
   virtual std::string decode(const std::vector<int32_t>& ids) const;
 };
 
-/// 256 ids, one per byte; it has no special tokens.
+/// Makes a tokenizer with 256 ids, one per byte, and no special tokens.
 std::unique_ptr<Tokenizer> make_byte_tokenizer();
 
 }  // namespace headroom::models

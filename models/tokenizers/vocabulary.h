@@ -11,36 +11,36 @@
 
 namespace headroom::models {
 
-/// A SentencePiece model, what it is called, and what it was read from.
+/// A SentencePiece model, its name and its source.
 struct SentencePieceVocabulary {
   SentencePieceModel model;
   std::string name;
   std::filesystem::path file;
-  std::vector<AddedToken> added{};  ///< found in a text besides the model's control pieces
-  bool spaces_every = true;         ///< add_dummy_prefix holds for stretches after such a token, too
-  bool only_missing = false;        ///< it holds where no space is there
+  std::vector<AddedToken> added{};  ///< matched in text besides the model's control pieces
+  bool spaces_every = true;         ///< add_dummy_prefix applies after such a token too
+  bool only_missing = false;        ///< it applies only if there is no space yet
 };
 
-/// What a tokenizer is made of.
+/// The data a tokenizer is made from.
 using Vocabulary = std::variant<BpeVocabulary, SentencePieceVocabulary>;
 
 std::unique_ptr<Tokenizer> make_tokenizer(Vocabulary vocabulary);
 
-/// The vocabulary of a file or folder, as load_tokenizer() finds it. Throws Error as that does.
+/// Loads the vocabulary of a file or folder, found as by load_tokenizer(), and throws Error as that does.
 Vocabulary load_vocabulary(const std::filesystem::path& path);
 
-/// Whether load_vocabulary() finds a file of a tokenizer in the folder.
+/// True if load_vocabulary() finds a tokenizer's file in the folder.
 bool folder_has_tokenizer(const std::filesystem::path& folder);
 
-/// tokenizer.ggml.model, the kind of a GGUF file's tokenizer: byte-level BPE, and SentencePiece.
+/// The kinds of tokenizer in GGUF files (tokenizer.ggml.model): byte-level BPE and SentencePiece.
 inline constexpr const char *gguf_byte_level = "gpt2", *gguf_sentencepiece = "llama";
 
-/// The vocabulary that a GGUF file carries (tokenizer.ggml.*): byte-level BPE cut by the patterns that
-/// tokenizer.ggml.pre names, or SentencePiece. `name` is what it is called, `file` what holds it. Throws
-/// Error naming the key that is missing or wrong, and a kind or pattern that we lack.
+/// The vocabulary in a GGUF file (tokenizer.ggml.*): byte-level BPE with the patterns of tokenizer.ggml.pre, or
+/// SentencePiece. `name` is its name, `file` holds it. Throws Error naming a key that is missing or wrong, and an
+/// unsupported kind or pattern.
 Vocabulary gguf_vocabulary(const GgufMetadata& metadata, const std::string& name, const std::filesystem::path& file);
 
-/// The row that tokenizer.ggml.pre names; llama.cpp's default without it. Throws Error for a name that we lack.
+/// The row named by tokenizer.ggml.pre; llama.cpp's default without it. Throws Error for an unknown name.
 const PreTokenizer& gguf_pre_tokenizer(const GgufMetadata& metadata);
 
 }  // namespace headroom::models

@@ -8,7 +8,7 @@ namespace headroom::models {
 using engine::Shape;
 using engine::Tensor;
 
-/// Draws the first values of parameters by a config's scheme, from rng's stream "init", in the order of the calls.
+/// Draws initial parameters by a config's scheme from rng's stream "init", in the order of the calls.
 class Initializer {
  public:
   Initializer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)

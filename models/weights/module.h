@@ -13,8 +13,8 @@ namespace headroom::models {
 using autograd::Parameter;
 
 /// A part of a model that owns weights and other parts. Neither copied nor moved: a Var in a copy would be the same
-/// leaf, and a part knows its parent by address. Threads: forward passes in several threads may share one model while
-/// it is not trained; a model that is trained has one thread.
+/// leaf, and parts know their parent by address. Threads: several may run forward passes on a model that is not being
+/// trained; training takes one thread.
 class Module {
  public:
   Module() = default;
@@ -22,24 +22,24 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Every leaf to train below this module, in the order of registration, names prefixed by their path.
+  /// Every trainable leaf below this module, in order of registration, with its path in the name.
   std::vector<Parameter> parameters() const;
-  /// Every weight below this module, trained or frozen: what write_safetensors() and NamedWeights take. Throws Error
+  /// Every weight below this module, trained or frozen, as write_safetensors() and NamedWeights take them. Throws Error
   /// naming a quantised matrix, which is not a tensor.
   std::vector<std::pair<std::string, Tensor>> weights() const;
-  /// Numbers in all weights below this module, trained or not: of low-rank factors theirs, of quantised matrices all.
+  /// The number of weights below this module, trained or not: factors count as stored, quantised matrices in full.
   int64_t parameter_count() const;
-  /// Bytes that these take: fewer than 4 a number where a matrix is quantised.
+  /// The bytes of these weights: fewer than 4 per number for quantised matrices.
   int64_t weight_bytes() const;
-  /// Where the weights are; the CPU when there are none but quantised ones.
+  /// The device of the weights; the CPU if there are only quantised ones.
   engine::Device device() const;
-  /// Where it is below the outermost module: "blocks[2].attention"; "" for the outermost.
+  /// Its path below the outermost module: "blocks[2].attention"; "" for the outermost.
   std::string path() const;
   /// One line: "linear 256 -> 1024, bias".
   virtual std::string describe() const = 0;
 
  protected:
-  /// f(); an Error in it gets this module's path as a further line.
+  /// Calls f() and adds this module's path to any Error.
   template <class F>
   auto located(const F& f) const {
     try {
@@ -48,11 +48,11 @@ class Module {
       throw error.in(path());
     }
   }
-  /// Registers a leaf, to train or frozen.
+  /// Registers a leaf, trainable or frozen.
   Var add_parameter(const std::string& name, Var leaf, bool decays);
   /// Registers a matrix in any form; factors as NAME_a and NAME_b.
   Weight add_weight(const std::string& name, Weight weight, bool decays);
-  /// Registers a child that lives as long as this module (a member, or behind a unique_ptr).
+  /// Registers a child that lives as long as this module (a member, or in a unique_ptr).
   void add_child(std::string name, Module& child);
 
  private:
@@ -61,7 +61,7 @@ class Module {
     int64_t numel, bytes;
   };
   void add_entry(Entry entry);
-  const Tensor* first_weight() const;  ///< null where all are quantised
+  const Tensor* first_weight() const;  ///< null if all are quantised
 
   std::vector<Entry> own_;
   std::vector<std::pair<std::string, Module*>> children_;

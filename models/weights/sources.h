@@ -10,7 +10,7 @@
 
 namespace headroom::models {
 
-/// Draws every weight by the config's scheme from rng's stream "init", in the order of the questions; all are trained.
+/// Draws every weight by the config's scheme from rng's stream "init", in the order asked; all are trained.
 class DrawnWeights : public WeightSource {
  public:
   /// Throws Error unless dtype is f32 or f64.
@@ -22,20 +22,20 @@ class DrawnWeights : public WeightSource {
   Initializer initializer_;
 };
 
-/// How tensors that exist become weights.
+/// How tensors in memory become weights.
 struct WeightOptions {
-  engine::DType dtype = engine::DType::f32;                 ///< f32 or f64: what they are converted to
-  std::function<bool(const std::string&)> is_trained = {};  ///< by name; empty: all of them are
+  engine::DType dtype = engine::DType::f32;                 ///< f32 or f64: the dtype to convert to
+  std::function<bool(const std::string&)> is_trained = {};  ///< by name; empty: all are
 };
-/// Every weight is frozen: to run a model, not to train it.
+/// Freezes every weight: for running a model, not training it.
 inline bool none_trained(const std::string&) { return false; }
 
 /// Weights from memory, by name. A trained one is a copy; a frozen one of the right dtype shares the tensor's memory.
 class NamedWeights : public WeightSource {
  public:
-  /// Throws Error naming a tensor that is given twice.
+  /// Throws Error naming a tensor given twice.
   explicit NamedWeights(const NamedTensors& tensors, WeightOptions options = {});
-  /// Adds a matrix that stays in its blocks.
+  /// Adds a matrix, kept in its blocks.
   void add(const std::string& name, engine::QuantizedMatrix matrix);
   Weight matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) override;
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
@@ -44,15 +44,15 @@ class NamedWeights : public WeightSource {
 
  private:
   WeightOptions options_;
-  std::map<std::string, Tensor> tensors_;  ///< those not asked for yet
+  std::map<std::string, Tensor> tensors_;  ///< not asked for yet
   std::map<std::string, engine::QuantizedMatrix> quantized_;
 };
 
-/// Weights from a safetensors file, read when they are asked for; frozen ones of the right dtype lie in the mapped
-/// file. Errors name the file.
+/// Weights from a safetensors file, read on request; frozen ones of the right dtype stay in the mapped file. Errors
+/// name the file.
 class SafetensorsWeights : public WeightSource {
  public:
-  /// `prefix` stands before every name in the file; tensors without it are not the model's.
+  /// `prefix` precedes the model's names in the file; tensors without it do not belong to the model.
   explicit SafetensorsWeights(std::shared_ptr<const SafetensorsFile> file, WeightOptions options = {},
                               std::string prefix = "");
   explicit SafetensorsWeights(const std::filesystem::path& path, WeightOptions options = {}, std::string prefix = "")

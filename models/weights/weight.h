@@ -11,41 +11,40 @@ using autograd::Var;
 using engine::Shape;
 using engine::Tensor;
 
-/// W = A · B with A (out, rank) and B (rank, in), each to train or frozen. With several heads every head has factors of
-/// its own: its out/heads rows of W are A_h · B_h, of A (out, rank) and B (heads · rank, in).
+/// W = A · B with A (out, rank) and B (rank, in), each trainable or frozen. With several heads each has its own
+/// factors: its out/heads rows of W are A_h · B_h, with A (out, rank) and B (heads · rank, in).
 struct LowRank {
   Var a, b;
   int64_t heads = 1;
   int64_t rank() const { return a.dim(1); }  ///< of each head
 };
 
-/// A matrix (out, in) to multiply with, in the form in which it is kept: a leaf (to train where it requires a gradient,
-/// else frozen), quantised blocks, or low-rank factors. Copies share it.
+/// A matrix (out, in) to multiply with, in the form it is kept: a leaf (trainable if it requires a gradient, else
+/// frozen), quantised blocks, or low-rank factors. Copies share it.
 class Weight {
  public:
   Weight() = default;  ///< undefined
-  /// Throws Error when it is no matrix.
+  /// Throws Error if it is not a matrix.
   explicit Weight(Var leaf);
   explicit Weight(engine::QuantizedMatrix matrix);
-  /// Throws Error when A (out, rank) and B (heads · rank, in) do not fit.
+  /// Throws Error if A (out, rank) and B (heads · rank, in) do not fit.
   explicit Weight(LowRank factors);
 
   bool defined() const;
   int64_t out() const { return shape()[0]; }
   int64_t in() const { return shape()[1]; }
-  /// (out, in), whatever it is kept as.
+  /// (out, in), in any form.
   Shape shape() const;
   const std::variant<Var, engine::QuantizedMatrix, LowRank>& form() const { return form_; }
 
-  /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Factors are applied one after the other or
-  /// multiplied first, whichever takes fewer multiplications for x's rows. `pads_rows`, for logits: see
-  /// engine::linear().
+  /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Applies factors one after the other or multiplies
+  /// them first, whichever takes fewer multiplications for x's rows. `pads_rows`, for logits: see engine::linear().
   Var linear(const Var& x, const Var& bias, bool pads_rows = false) const;
-  /// Rows of W by index: i64 (…) → (…, in), in `dtype` where the form has none of its own.
+  /// Rows of W by index: i64 (…) → (…, in), in `dtype` if the form has none of its own.
   Var rows(const Tensor& indices, engine::DType dtype) const;
-  /// The numbers of W (out, in), unpacked or multiplied out, without a gradient.
+  /// W (out, in) as numbers, unpacked or multiplied out, without a gradient.
   Tensor values(engine::DType dtype) const;
-  /// "", or what is special: ", frozen", ", q4_1", ", rank 8", ", rank 8 per head".
+  /// "", or its special form: ", frozen", ", q4_1", ", rank 8", ", rank 8 per head".
   std::string describe() const;
 
  private:

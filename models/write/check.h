@@ -4,9 +4,8 @@
 
 namespace headroom::models {
 
-/// Compares the model that was written with its source: token ids of a list of strings, logits of a few tokens, which
-/// are to be the reference's. Fills logit_error and largest_logit. Throws Error when they are not equal but for
-/// rounding.
+/// Compares a written model with its source: token ids of a list of strings, and logits of a few tokens, which must
+/// equal the reference's. Fills logit_error and largest_logit. Throws Error if they differ by more than rounding.
 void check_conversion(const ModelFiles& source, std::unique_ptr<Transformer> reference,
                       const std::filesystem::path& written, Conversion& conversion);
 

@@ -7,11 +7,11 @@
 
 namespace headroom::models {
 
-/// The files of a base with the weights of an edit in place of some of theirs, under the names and in the layout of the
-/// base's files: what a conversion writes. The edit is at full shape (see rebuilt). The base must live as long.
+/// A base's files with some weights replaced by an edit's, under the base's names and layout: the input of a
+/// conversion. The edit is at full shape (see rebuilt). The base must outlive it.
 class EditedFiles : public ModelFiles {
  public:
-  /// Throws Error naming a weight that the base's files have no name for.
+  /// Throws Error naming a weight that has no name in the base's files.
   EditedFiles(const ModelFiles& base, const ModelEdit& edit);
   ~EditedFiles() override;
 
@@ -21,7 +21,7 @@ class EditedFiles : public ModelFiles {
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override;
   bool has_tokenizer() const override { return base_.has_tokenizer(); }
   Vocabulary vocabulary() const override { return base_.vocabulary(); }
-  /// Whether the tensor of that name in the files is the edit's.
+  /// True if the edit replaces the file's tensor of that name.
   bool is_changed(const std::string& name) const;
 
  private:

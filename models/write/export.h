@@ -17,32 +17,32 @@ namespace headroom::models {
 ///            less
 enum class ExportFormat { compat, compact, plain };
 const char* name_of(ExportFormat format);
-/// The format of that name. Throws Error that lists the known ones.
+/// The format with that name. Throws Error that lists the known ones.
 ExportFormat export_format_named(const std::string& name);
 
-/// Why a model of that config, made of the base, cannot be written so under that name; "" where it can. Asks for shapes
-/// only, so that it can be asked before anything is computed.
+/// The reason why a model with that config, made from the base, cannot be written in that format under that name; "" if
+/// it can. Needs only shapes, so it can be called before anything is computed.
 std::string refusal_of(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
                        const std::filesystem::path& to);
 
-/// What loads a model that is written so: "headroom, transformers".
+/// The software that loads such a model: "headroom, transformers".
 std::string loaded_by(ExportFormat format, const std::filesystem::path& to);
 
 struct ExportOptions {
-  /// The type of the edit's matrices, f32 where nothing is said; the base's stay as they are stored. It is the type of
-  /// all matrices where the edit has no weights, and in a Hugging Face folder, which has one dtype.
+  /// The type of the edit's matrices, f32 by default; the base's stay as stored. Applies to all matrices if the edit
+  /// has no weights, and in a Hugging Face folder, which has one dtype.
   std::optional<WeightType> type{};
-  bool force = false;                                 ///< what has the name may be replaced
-  std::function<void(size_t, size_t)> progress = {};  ///< told after each tensor: how many are done, of how many
-  std::optional<ModelCard> card{};                    ///< written beside the weights; see ConvertOptions::card
+  bool force = false;                                 ///< an existing `to` may be replaced
+  std::function<void(size_t, size_t)> progress = {};  ///< called after each tensor with (done, total)
+  std::optional<ModelCard> card{};                    ///< written next to the weights; see ConvertOptions::card
 };
 
-/// The bytes of the tensors that export_model() would write with that type. Throws Error as it does for shapes.
+/// The bytes of the tensors export_model() would write with that type. Throws Error as it does for shapes.
 int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,
                      const std::filesystem::path& to, std::optional<WeightType> type);
 
-/// Writes base and edit to `to`, a GGUF file where its name ends in ".gguf", else a folder; reads it back, and compares
-/// its logits with those of load(base, edit) before `to` appears. Throws Error with refusal_of(), and as write_model().
+/// Writes base and edit to `to`: a GGUF file if the name ends in ".gguf", else a folder. Reads it back and compares its
+/// logits with those of load(base, edit) before `to` appears. Throws Error with refusal_of(), and as write_model().
 Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,
                         const std::filesystem::path& to, const ExportOptions& options = {});
 

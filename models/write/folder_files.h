@@ -6,20 +6,20 @@
 
 namespace headroom::models {
 
-/// What a folder calls the description of its model for people.
+/// The file name of a folder's model card.
 inline constexpr const char* model_card_name = "README.md";
 
-/// Whether a file of that name is one that a model's folder holds, so that a new folder may take its place.
+/// True if a model's folder may contain a file of that name, so that a new folder may replace it.
 bool is_model_file(const std::string& name);
 
-/// The config.json of a model whose matrices are of that form. Throws Error naming what of the model it cannot say.
+/// The config.json of a model with matrices in that form. Throws Error naming anything it cannot express.
 std::string config_json(const ModelDescription& model, GgufForm form);
 
-/// Writes the tokenizer's files and generation_config.json: a folder's own are copied. `notes` gets what is left out.
+/// Writes the tokenizer's files and generation_config.json; copies a folder's own. Adds omissions to `notes`.
 void write_tokenizer_and_generation(const std::filesystem::path& folder, const ModelFiles& source,
                                     std::vector<std::string>& notes);
 
-/// The same and config.json: that of a Hugging Face folder with its new dtype, and with the heads of the description.
+/// The same plus config.json: a Hugging Face folder's, with its new dtype and the description's heads.
 void write_folder_files(const std::filesystem::path& folder, const ModelFiles& source, GgufForm form,
                         std::vector<std::string>& notes);
 

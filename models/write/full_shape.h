@@ -16,14 +16,14 @@ struct QueryHeadPlace {
 /// The heads of a layer in the order of its groups.
 std::vector<QueryHeadPlace> heads_in_order(const LayerConfig& layer);
 
-/// For each of the frequencies `have` the place of the same one (to 1e-6) in `wanted`. Throws Error where it is not
-/// there, or not often enough.
+/// For each frequency in `have`, the index of the same one (to 1e-6) in `wanted`. Throws Error if it is missing or not
+/// there often enough.
 std::vector<int64_t> matched_pairs(const std::vector<double>& have, const std::vector<double>& wanted);
 
-/// The config of an edited model in files of other software: `base`'s, whose layers are all alike, with as many key
-/// heads as the query heads of the edit need. `head_dim` > 0: with heads of that width instead of the base's. Throws
-/// Error naming the layer and what such files cannot say: maps of the scores after the rotary turn, frequencies that no
-/// head of that width has, a head wider than the base's, networks of other widths, another readout.
+/// The config of an edited model for other software: `base`'s, with all layers alike and as many key heads as the
+/// edit's query heads need. `head_dim` > 0: the width of heads, instead of the base's. Throws Error naming the layer
+/// and what such files cannot express: maps of scores after the rotary turn, frequencies that no head of that width
+/// has, a head wider than the base's, networks of other widths, another readout.
 TransformerConfig full_shape(const TransformerConfig& base, const TransformerConfig& edited, int64_t head_dim = 0);
 
 /// The widest head of a config: the larger of its queries' and values' widths.

@@ -7,9 +7,9 @@
 
 namespace headroom::models {
 
-/// Adds the keys of a folder's tokenizer to a GGUF file's: tokens, their types, merges or scores, special ids, chat
-/// template; the special ids alone where there is no tokenizer. Rows of the embedding without a token get one of type
-/// "unused". `notes` gets what is left out. Throws Error naming what of the tokenizer a GGUF file cannot say.
+/// Adds a folder's tokenizer to a GGUF file's keys: tokens, their types, merges or scores, special ids, chat template;
+/// without a tokenizer, only the special ids. Rows of the embedding without a token get one of type "unused". Adds
+/// omissions to `notes`. Throws Error naming anything that a GGUF file cannot express.
 void add_tokenizer(const ModelFiles& source, GgufPairs& pairs, std::vector<std::string>& notes);
 
 }  // namespace headroom::models

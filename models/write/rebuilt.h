@@ -5,13 +5,13 @@
 
 namespace headroom::models {
 
-/// The edit at the shapes of `full` (see full_shape): the factors multiplied, the kept rotary pairs at the places that
-/// their frequencies have in a whole head and zeros at the others, narrower values with zeros behind them, the groups
-/// of a layer as one, keys and values repeated where more query heads have their own, a logit scale that is not full's
-/// multiplied into W_Q. What has its full shape already stays as it is. The model computes the same.
+/// The edit at the shapes of `full` (see full_shape), computing the same. It multiplies factors out, puts kept rotary
+/// pairs where a whole head has their frequencies and zeros elsewhere, pads narrower values with zeros, joins a layer's
+/// groups, repeats keys and values for query heads that share them, and multiplies a logit scale that differs from
+/// full's into W_Q. Weights already at full shape stay as they are.
 ModelEdit rebuilt(const ModelFiles& base, const ModelEdit& edit, const TransformerConfig& full);
 
-/// Whether a weight of that name may be part of a model at full shape: no factor, no score map, no second group.
+/// True if a weight of that name may belong to a model at full shape: no factor, no score map, no second group.
 bool has_full_shape_name(const std::string& name);
 
 }  // namespace headroom::models

@@ -6,9 +6,9 @@
 
 namespace headroom::models {
 
-/// Calls write(path, conversion), which writes a model under a temporary name beside `to` and compares it; then the
-/// model card is made (see ConvertOptions), and all takes its final names. An Error of `write` tells of `to` in place
-/// of the temporary name, and leaves nothing behind.
+/// Calls write(path, conversion), which writes and compares a model under a temporary name next to `to`; then makes the
+/// model card (see ConvertOptions) and gives all files their final names. An Error from `write` names `to` instead of
+/// the temporary name and leaves nothing behind.
 Conversion staged(const std::filesystem::path& to, const ConvertOptions& options,
                   const std::function<void(const std::filesystem::path&, Conversion&)>& write);
 

@@ -10,47 +10,47 @@
 
 namespace headroom::models {
 
-/// Where a model's tensors go.
+/// The target of a model's tensors.
 struct ConvertTarget {
   NameScheme scheme = NameScheme::gguf;
-  bool rope_interleaved = false;  ///< query and key rows lie as GGUF's llama has them
+  bool rope_interleaved = false;  ///< query and key rows ordered as in GGUF's llama
 };
 
 /// One tensor on its way from a model's files to others.
 struct TensorMove {
   std::string from, to;
-  engine::Shape shape;       ///< as it is written, row-major
-  GgufForm form;             ///< in which it is written
-  int64_t turned_heads = 0;  ///< > 0: the rows of so many heads go to the other rotary layout
+  engine::Shape shape;       ///< as written, row-major
+  GgufForm form;             ///< as written
+  int64_t turned_heads = 0;  ///< > 0: reorders this many heads' rows to the other rotary layout
   bool transposed = false;
-  double added = 0;  ///< to every number
+  double added = 0;  ///< added to every number
 };
 
-/// How the numbers of all moved tensors differ from the source's.
+/// The difference between the moved tensors' numbers and the source's.
 struct Rounding {
-  int64_t tensors = 0;     ///< that differ
+  int64_t tensors = 0;     ///< tensors that differ
   double worst = 0;        ///< largest difference, relative to its tensor's largest number
   std::string worst_name;  ///< in the source
 };
 
-/// The dtype of a form that is no block. Throws Error for others.
+/// The dtype of a form without blocks. Throws Error for others.
 engine::DType dense_dtype(GgufForm form);
 
-/// The bytes of a tensor as it is written.
+/// A tensor's bytes as written.
 int64_t bytes_of(const TensorMove& move);
 
-/// Whether rows of so many numbers are whole blocks of Q8_0.
+/// True if rows of `row` numbers are whole blocks of Q8_0.
 bool fills_blocks(int64_t row);
-/// Notes that so many matrices are in F16 where Q8_0 was asked for; nothing for none.
+/// Notes how many matrices are in F16 although Q8_0 was asked for; nothing if none.
 void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes);
 
-/// Every tensor of `source` but buffers, in the source's order, in the form that the options' type asks for.
-/// In GGUF files vectors and position tables are f32; a matrix whose rows are not whole blocks of 32 is f16 where q8_0
-/// is asked for. Throws Error for a tensor without a name in the target.
+/// Plans the move of every tensor of `source` except buffers, in order, to the form that the options' type asks for. In
+/// GGUF files vectors and position tables are f32; with q8_0, a matrix whose rows are not whole blocks of 32 is f16.
+/// Throws Error for a tensor without a name in the target.
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
                                    const ConvertOptions& options);
 
-/// The tensor as it is written. Throws Error naming it where a number does not fit the form.
+/// The tensor as written. Throws Error naming it if a number does not fit the form.
 StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding);
 
 }  // namespace headroom::models
