@@ -15,10 +15,10 @@ struct ClassificationConfig {
 /// Throws Error naming the field and what is allowed.
 void validate(const ClassificationConfig& config);
 
-/// Which class of token is the most frequent? Tokens are uniform over the vocabulary, token v belongs to class
-/// v mod classes; a tie goes to the smaller class. One answer per sequence: a load with the shape of text
-/// classification and no data on disk (the paper's efficiency analysis says only "synthetic sequences").
-/// Metrics: "cross_entropy" (nats), "accuracy".
+/// Asks which class of token is the most frequent. Tokens are uniform over the vocabulary, token v belongs to class v
+/// mod classes, and the smaller class wins a tie. One answer per sequence: a load shaped like text classification
+/// without data on disk (the paper's efficiency analysis says only "synthetic sequences"). Metrics: "cross_entropy"
+/// (nats), "accuracy".
 class Classification : public SampledTask {
  public:
   explicit Classification(const ClassificationConfig& config);
@@ -38,7 +38,7 @@ class Classification : public SampledTask {
   ClassificationConfig config_;
 };
 
-/// The names of its metrics for a config.
+/// The names of a config's metrics.
 inline std::set<std::string> metric_names_of(const ClassificationConfig&) { return {"cross_entropy", "accuracy"}; }
 
 }  // namespace headroom::tasks

@@ -9,38 +9,38 @@
 
 namespace headroom::tasks {
 
-/// `copy`: y_t = x_{t+1}, scored where a second or later occurrence of the pattern is past its first token.
+/// `copy`: y_t = x_{t+1}, scored inside second and later occurrences of the pattern, after their first token.
 /// `generalized`: y_t = IH_n(x)_t, scored wherever it has a token to look at.
 enum class InductionTarget { copy, generalized };
 
-constexpr int64_t probed_layers = 2;  ///< whose attention by lag is a trial's metric
+constexpr int64_t probed_layers = 2;  ///< layers whose attention by lag becomes metrics
 
 struct InductionHeadConfig {
   using Made = class InductionHead;
   InductionTarget target = InductionTarget::copy;
   int64_t tokens = 10;             ///< distinct tokens, one-hot
   int64_t length = 128;            ///< T
-  int64_t pattern = 5;             ///< tokens of the pattern that repeats
-  int64_t repeats = 4;             ///< its occurrences in a sequence
-  int64_t train_sequences = 8000;  ///< the training set: the same ones every epoch
+  int64_t pattern = 5;             ///< length of the repeating pattern
+  int64_t repeats = 4;             ///< its occurrences per sequence
+  int64_t train_sequences = 8000;  ///< size of the training set, the same every epoch
   int64_t data_seed = 0;           ///< of the training set
   int64_t n = 2;                   ///< generalized: n − 1 tokens are compared
   double lambda = 10;              ///< generalized: W* = λ·I
-  int64_t attention_lags = 0;      ///< > 0: which lags the heads attend to is measured up to this one
+  int64_t attention_lags = 0;      ///< > 0: measures the lags that heads attend to, up to this one
   bool sees_current = false;       ///< generalized: the softmax runs over v <= t instead of v <= t − 1
 };
 
 /// Throws Error naming the field and what is allowed.
 void validate(const InductionHeadConfig& config);
 
-/// Induction heads (paper, appendix "Induction Head"): sequences of uniform random tokens in which a random pattern
-/// stands `repeats` times without overlap. The generalized head (Wang et al., 2025), positions counted from 0:
+/// Induction heads (paper, appendix "Induction Head"): sequences of uniform random tokens that contain a random pattern
+/// `repeats` times without overlap. The generalized head (Wang et al., 2025), positions counted from 0:
 ///
 ///   IH_n(x)_t = Σ_v π_v x_v,  π = softmax_v(λ·Σ_{j=0}^{n−2} ⟨x_{t−j}, x_{v−1−j}⟩),  v from n − 1 to t − 1 (or to t)
 ///
-/// The paper's upper limit, the end of the sequence, would look ahead. Tokens are one-hot vectors; a target row that is
-/// not scored is zero, every other one sums to 1. Loss: MSE over scored rows. Metrics: those of RegressionMeter.
-/// A finite training set: each epoch is a permutation of it, drawn from the trial's seed.
+/// The paper's upper limit, the end of the sequence, would look ahead. Tokens are one-hot vectors; unscored target rows
+/// are zero, others sum to 1. Loss: MSE over scored rows. Metrics: those of RegressionMeter. The training set is
+/// finite: each epoch is a permutation of it, drawn from the trial's seed.
 class InductionHead : public Task {
  public:
   explicit InductionHead(const InductionHeadConfig& config);
@@ -51,10 +51,10 @@ class InductionHead : public Task {
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
-  /// With attention_lags, of a causal model: head_lag_metrics() of each of the first two layers, prefixed "layer_1_"
-  /// and "layer_2_", and of the last layer "match_share": over scored positions t that have a match, the mean attention
-  /// that a head gives to the places v <= t that an induction head looks at, those whose tokens before them, x_{v−1},
-  /// x_{v−2}, …, are t's own and the ones before it (n − 1 of them; copy: 1); of the head that gives most.
+  /// With attention_lags and a causal model: head_lag_metrics() of the first two layers, prefixed "layer_1_" and
+  /// "layer_2_", and the last layer's "match_share". That is the largest share, over heads, of mean attention given to
+  /// an induction head's matches, over scored positions t with a match: places v <= t whose preceding tokens x_{v−1},
+  /// x_{v−2}, … equal t's own and those before it (n − 1 of them; copy: 1).
   Metrics probes(const models::Transformer& model, const Batch& batch) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
@@ -62,13 +62,13 @@ class InductionHead : public Task {
   /// One sequence.
   struct Sequence {
     std::vector<int64_t> tokens;  ///< T of them
-    std::vector<int64_t> starts;  ///< where the pattern stands, growing
+    std::vector<int64_t> starts;  ///< where the pattern starts, ascending
   };
-  /// Number i of a named stream of a seed.
+  /// Sequence i of a seed's named stream.
   Sequence sequence(uint64_t seed, const std::string& stream, int64_t i) const;
   /// y (T, tokens) in row-major order.
   std::vector<float> target(const Sequence& sequence) const;
-  /// Which sequence of the training set an epoch shows at each of its places.
+  /// The training sequences of an epoch, in order.
   std::vector<int64_t> permutation(uint64_t seed, int64_t epoch) const;
 
  private:
@@ -79,7 +79,7 @@ class InductionHead : public Task {
   std::vector<Sequence> train_;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 std::set<std::string> metric_names_of(const InductionHeadConfig& config);
 
 }  // namespace headroom::tasks

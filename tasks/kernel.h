@@ -20,9 +20,9 @@ struct KernelConfig {
   int64_t n = 4;
   double alpha = 1;
   std::vector<double> values{};
-  /// Ranks of the maps of lags 1, 2, …: ρ(s) then stands for ρ(s) times an orthogonal projection onto that many random
-  /// directions of the token, drawn from `rank_seed`, a lag's apart from another's. Beyond the list, and where it is
-  /// empty, the map is ρ(s) times the identity.
+  /// Ranks of the maps of lags 1, 2, …: ρ(s) then means ρ(s) times an orthogonal projection onto that many random
+  /// directions of the token, drawn per lag from `rank_seed`. Beyond the list, or if it is empty, the map is ρ(s) times
+  /// the identity.
   std::vector<int64_t> ranks{};
   int64_t rank_seed = 0;
 };
@@ -33,10 +33,10 @@ const std::vector<std::string>& kernel_kinds();
 /// Throws Error naming the field and what is allowed.
 void validate(const KernelConfig& config);
 
-/// ρ(1) … ρ(last) without the zeros at its end. Throws Error when the config is invalid or a value is not finite.
+/// ρ(1) … ρ(last) without trailing zeros. Throws Error if the config is invalid or a value is not finite.
 std::vector<double> kernel_values(const KernelConfig& config, int64_t last);
 
-/// The projection P (d, d), f64, of a lag with a rank: symmetric, P² = P, trace = rank; the identity's where rank = d.
+/// The projection P (d, d), f64, of a lag with a rank: symmetric, P² = P, trace = rank; the identity if rank = d.
 /// Undefined for a lag without one.
 engine::Tensor lag_projection(const KernelConfig& config, int64_t lag, int64_t token_dim);
 

@@ -14,16 +14,16 @@ struct LagMap {
   engine::Tensor projection{};  ///< f64 (d, d); undefined: the identity
 };
 
-/// Writes the proof of Theorem 1 (paper, appendix "Proof of Theorem 1"; tasks/theory/constructive) into a drawn model
-/// of one causal layer with ALiBi whose heads are of one shape, d_v a divisor of d or at least d. d/d_v heads that read
-/// different coordinates stand for one as wide as the token, so that H heads make n = H·min(d_v, d)/d sums of
-/// exponentials, and all lags share them (`shared`: the proof's own heads for each lag need H > Σ (m + 1)):
-///   slope_h = −ln x_h, x Chebyshev nodes of the scale, and as many of the n, that fetch these lags best at a roundoff
-///   of 2^-14: at f32's the coefficients are thousands, and the first steps of training ruin what they cancel to;
+/// Writes the construction of Theorem 1 (paper, appendix "Proof of Theorem 1"; tasks/theory/constructive) into a drawn
+/// model with one causal ALiBi layer whose heads have one shape, d_v a divisor of d or at least d. d/d_v heads that
+/// read different coordinates act as one as wide as the token, so H heads make n = H·min(d_v, d)/d sums of
+/// exponentials, which all lags share (`shared`: the proof's own heads per lag need H > Σ (m + 1)):
+///   slope_h = −ln x_h, x Chebyshev nodes of the scale, and as many of the n as fetch these lags best at a roundoff
+///   of 2^-14: at f32's the coefficients are thousands, and early training steps ruin their cancellation;
 ///   Construct::weights: W_E's rows [0, d) = I and [d, 2d) = 0, W_Q = 0, W_V^h = the head's coordinates / (1 − x_h),
 ///   W_O's rows [d, 2d) = Σ_m weight_m α_{m,h} P_m, W_read = the rows [d, 2d); biases of all these 0.
-/// Lags that n heads cannot fetch (m >= n) are left out. What is not named stays as drawn, so that all of it can train.
-/// Sequences have no zero tokens in front, so early positions are off by softmax's normaliser. Throws Error naming what
+/// Leaves out lags that n heads cannot fetch (m >= n). Weights not named stay as drawn, so that all can train. Early
+/// positions are off by softmax's normaliser, because sequences have no leading zero tokens. Throws Error naming what
 /// does not fit: weights need norm = none, no feed-forward network, one readout layer, whole projections and D >= 2d.
 void write_construction(const models::Transformer& model, const std::vector<LagMap>& target, int64_t token_dim,
                         Construct what);

@@ -10,7 +10,7 @@
 
 namespace headroom::tasks {
 
-/// How a token is drawn: `normal` x ~ N(0, I); `unit` x = g/‖g‖ with g ~ N(0, I), what the paper's bound speaks of.
+/// The token distribution: `normal` x ~ N(0, I); `unit` x = g/‖g‖ with g ~ N(0, I), as in the paper's bound.
 enum class TokenInput { normal, unit };
 
 struct LinearFunctionalConfig {
@@ -18,17 +18,17 @@ struct LinearFunctionalConfig {
   KernelConfig kernel{};
   int64_t token_dim = 8;       ///< d
   int64_t length = 16;         ///< T
-  int64_t first_position = 0;  ///< loss and metrics over t ≥ first_position, counted from 0
+  int64_t first_position = 0;  ///< loss and metrics cover t ≥ first_position, counted from 0
   TokenInput input = TokenInput::normal;
-  int64_t attention_lags = 0;  ///< > 0: which lags the heads attend to is measured up to this one
+  int64_t attention_lags = 0;  ///< > 0: measures the lags that heads attend to, up to this one
 };
 
 /// Throws Error naming the field and what is allowed.
 void validate(const LinearFunctionalConfig& config);
 
-/// y_t = Σ_{s ≥ 1} ρ(s) x_{t−s}, ρ(s) a number or, where the kernel has ranks, that number times lag_projection(); x =
-/// 0 before the sequence: sequences of white noise (paper, §Tradeoff). Loss: MSE over t ≥ first_position. Metrics
-/// there: those of RegressionMeter.
+/// y_t = Σ_{s ≥ 1} ρ(s) x_{t−s} for white noise x, with x = 0 before the sequence (paper, §Tradeoff). ρ(s) is a number,
+/// times lag_projection() if the kernel has ranks. Loss: MSE over t ≥ first_position. Metrics there: those of
+/// RegressionMeter.
 class LinearFunctional : public SampledTask {
  public:
   explicit LinearFunctional(const LinearFunctionalConfig& config);
@@ -38,32 +38,31 @@ class LinearFunctional : public SampledTask {
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
-  /// How many heads serve each lag, of a causal model: "attention_at_lag_s" for s = 0 .. attention_lags as
-  /// attention_by_lag() has them, what head_lag_metrics() adds, and for heads of one shape how far both are from
-  /// Corollary 1's split of that many heads over the lags, as shares of the heads that would have to change their lag:
-  /// "peaks_off_plan" and "centres_off_plan". Without attention_lags the first of these alone, for n-gram targets with
-  /// n up to 16 below the length.
+  /// The number of heads that serve each lag, for a causal model: "attention_at_lag_s" for s = 0 .. attention_lags from
+  /// attention_by_lag(), and head_lag_metrics(). For heads of one shape also the shares of heads that would have to
+  /// change lag to match Corollary 1's split: "peaks_off_plan" and "centres_off_plan". Without attention_lags only the
+  /// first, for n-gram targets with n up to 16 below the length.
   Metrics probes(const models::Transformer& model, const Batch& batch) const override;
   /// See write_construction().
   void construct(const models::Transformer& model, Construct what) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
-  /// The target of given tokens: x (B, T, d) → y (B, T, d), f32.
+  /// The target for given tokens: x (B, T, d) → y (B, T, d), f32.
   Tensor target(const Tensor& x) const;
-  /// ρ(1), ρ(2), … as far as it is not zero within the length.
+  /// ρ(1), ρ(2), … up to the last non-zero value within the length.
   const std::vector<double>& kernel() const { return kernel_; }
-  /// How many directions of a token each lag needs.
+  /// The number of token directions each lag needs.
   LagRanks ranks() const { return {config_.token_dim, config_.kernel.ranks}; }
 
  private:
   LinearFunctionalConfig config_;
   std::vector<double> kernel_;
-  /// ρ(s)·P_s, row-major (d, d), of the lags that have a rank below d; empty vectors for the others.
+  /// ρ(s)·P_s, row-major (d, d), for lags of rank below d; empty vectors for the others.
   std::vector<std::vector<float>> maps_;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 std::set<std::string> metric_names_of(const LinearFunctionalConfig& config);
 
 }  // namespace headroom::tasks

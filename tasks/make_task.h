@@ -28,37 +28,37 @@
 
 namespace headroom::tasks {
 
-/// Settings of any one task, each with the class that they make (Made: a Task, or a Measurement) and, in its header,
-/// the names of its metrics (metric_names_of). A new kind is its files, and its place here.
+/// The settings of any task, each with the class it makes (Made: a Task or a Measurement) and, in its header, its
+/// metric names (metric_names_of). To add a kind, add its files and an entry here.
 using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                                 AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
                                 RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig,
                                 NextTokenConfig, MaskedConfig, InstructionsConfig, AttentionHeadsConfig, SpectraConfig,
                                 HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
 
-/// False for a formula: there is no model and no training.
+/// False for a formula, which has no model and no training.
 bool trains(const TaskConfig& config);
 
-/// Whether it reads texts or a trained model from disk.
+/// True if it reads texts or a trained model from disk.
 bool reads_data(const TaskConfig& config);
 
-/// Whether a device other than the CPU does some of its work: what trains does, and formulas on trained models that
-/// train or measure the whole of them.
+/// True if another device than the CPU does some of its work: training, and formulas that train or measure whole
+/// trained models.
 bool takes_device(const TaskConfig& config);
 
-/// Names of all test metrics that a trial of this task may have: what its Task's meter and probes, or its Measurement,
-/// can give. Some come only with some models ("attention_at_lag_1" needs a causal one) or results. Reads no data.
+/// All test metrics that a trial of this task may have, from its Task's meter and probes or its Measurement. Some come
+/// only with some models ("attention_at_lag_1" needs a causal one) or results. Reads no data.
 std::set<std::string> metric_names(const TaskConfig& config);
 
-/// What a trial works on: a task, which a model is trained for, or a formula, which is computed.
+/// A trial's work: a task to train a model for, or a formula to compute.
 using Work = std::variant<std::shared_ptr<const Task>, std::shared_ptr<const Measurement>>;
 
-/// Throws Error when the config is invalid, or when data is missing (it then names the file and how to get it).
+/// Throws Error if the config is invalid or data is missing (it then names the file and how to get it).
 Work make_work(const TaskConfig& config, const DataRoots& roots);
-/// The same where it trains. Throws Error for a formula.
+/// The same for a task that trains. Throws Error for a formula.
 std::shared_ptr<const Task> make_task(const TaskConfig& config, const DataRoots& roots);
 
-/// File → SHA-256 of everything that was read from disk.
+/// File → SHA-256 of everything read from disk.
 std::map<std::string, std::string> data_hashes(const Work& work);
 
 }  // namespace headroom::tasks

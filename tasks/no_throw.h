@@ -3,8 +3,8 @@
 
 namespace headroom::tasks {
 
-/// Boost's functions without exceptions, whose words name neither trial nor claim: what has no value is NaN, what is
-/// too large infinite, and who asked says so.
+/// A policy for Boost without exceptions, whose messages name neither trial nor claim: undefined values become NaN,
+/// overflow becomes infinity, and the caller reports them.
 using NoThrow = boost::math::policies::policy<
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,
     boost::math::policies::pole_error<boost::math::policies::ignore_error>,

@@ -9,19 +9,19 @@
 
 namespace headroom::tasks {
 
-/// Which rows of a target (B, T, d) count in losses and metrics of regression tasks.
+/// The rows of a target (B, T, d) that count in losses and metrics of regression tasks.
 struct ScoredRows {
   int64_t first = 0;              ///< positions t >= first
-  bool zero_is_unscored = false;  ///< a row of zeros counts nowhere (targets whose rows sum to 1)
+  bool zero_is_unscored = false;  ///< skip all-zero rows (for targets whose rows sum to 1)
 };
 
-/// Over the scored rows: "mse", "relative_mse" = MSE / Var(y) over all their numbers, and "error_l2" = the mean of
-/// ‖y − ŷ‖₂ per row. f64 sums in the order of the batches.
+/// Over the scored rows: "mse", "relative_mse" = MSE / Var(y) over all their numbers, and "error_l2" = the mean of ‖y −
+/// ŷ‖₂ per row. Sums in f64, in batch order.
 class RegressionMeter : public Meter {
  public:
   /// `task` names the task in errors.
   RegressionMeter(std::string task, ScoredRows scored) : task_(std::move(task)), scored_(scored) {}
-  /// output f32 (B, T, d). Throws Error when it is not the target's shape.
+  /// output f32 (B, T, d). Throws Error if its shape is not the target's.
   void add(const Tensor& output, const Batch& batch) override;
   /// Sums of squared errors, targets, their squares and norms of error rows; counts of numbers and rows.
   std::vector<double> sums() const override;

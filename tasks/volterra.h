@@ -10,12 +10,12 @@
 
 namespace headroom::tasks {
 
-/// x ~ N(0, I); or every number ±1 with equal odds: bounded by B = √d, independent, of identity covariance, as the
-/// paper's theorem needs them.
+/// x ~ N(0, I); or every number ±1 with equal odds: bounded by B = √d, independent, with identity covariance, as the
+/// paper's theorem requires.
 enum class VolterraInput { normal, rademacher };
 
-/// Who multiplies. `model`: the readout is ŷ, so the feed-forward network must. `exact`: the readout is a token
-/// x̂_{t−τ} per lag of the terms, in order of the lags, and ŷ is made of their products, so that ε_FFN = 0.
+/// The part that multiplies. `model`: the readout is ŷ, so the feed-forward network must. `exact`: the readout is a
+/// token x̂_{t−τ} per lag of the terms, in order of the lags, and ŷ is built from their products, so that ε_FFN = 0.
 enum class Products { model, exact };
 
 struct VolterraConfig {
@@ -34,13 +34,13 @@ std::vector<VolterraTerm> exponential_terms(int64_t last);
 /// Throws Error naming the field and what is allowed.
 void validate(const VolterraConfig& config);
 
-/// The paper's bound for heads of this task: B = √d and the largest product √d for ±1 tokens; B = 1 and product 1 for
-/// normal ones, which no B bounds.
+/// The paper's bound for this task's heads: B = √d and the largest product √d for ±1 tokens; B = 1 and product 1 for
+/// normal ones, which are unbounded.
 VolterraBoundConfig bound_config(const VolterraConfig& config);
 
 /// A second-order Volterra target (paper, appendix "Continuous Time-homogeneous System"):
 ///   y_t = Σ_terms h·x_{t−a} ∘ x_{t−b},   x = 0 before the sequence.
-/// Loss: MSE over t >= first_position. Metrics there: those of RegressionMeter; "error_l2" is what the bound bounds.
+/// Loss: MSE over t >= first_position. Metrics there: those of RegressionMeter; the bound applies to "error_l2".
 class Volterra : public SampledTask {
  public:
   explicit Volterra(const VolterraConfig& config);
@@ -65,7 +65,7 @@ class Volterra : public SampledTask {
   std::vector<int64_t> lags_;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 std::set<std::string> metric_names_of(const VolterraConfig& config);
 
 }  // namespace headroom::tasks

@@ -13,13 +13,13 @@ struct DataPiece {
   std::string sha256;  ///< of the archive
 };
 
-/// One file of a data set, as the manifest describes it.
+/// A data set's file, as described in the manifest.
 struct DataFile {
   std::string path;                 ///< below a data folder: "tinyshakespeare/input.txt"
-  std::string url;                  ///< "" = none is known that serves exactly these bytes
-  int64_t bytes = -1;               ///< -1: not known
-  std::string sha256;               ///< 64 hexadecimal digits of bytes that were seen; "" = unverified
-  std::vector<DataPiece> pieces{};  ///< in place of a URL: one after the other they are the file
+  std::string url;                  ///< "" = no known URL serves exactly these bytes
+  int64_t bytes = -1;               ///< -1: unknown
+  std::string sha256;               ///< 64 hexadecimal digits of known-good bytes; "" = unverified
+  std::vector<DataPiece> pieces{};  ///< instead of a URL: joined in order, they are the file
 };
 
 struct DataSet {
@@ -28,14 +28,14 @@ struct DataSet {
   std::vector<DataFile> files;
 };
 
-/// The manifest that is built in: manifest.json in this folder.
+/// The built-in manifest: manifest.json in this folder.
 const std::vector<DataSet>& built_in_manifest();
 
-/// Throws Error, without the file's name, for what is not a manifest: a path that leaves its data set's folder among
-/// it.
+/// Parses a manifest. Throws Error, without the file's name, if it is invalid, for example if a path leaves its data
+/// set's folder.
 std::vector<DataSet> parse_manifest(std::string_view json);
 
-/// The data set of that name. Throws Error that lists the names.
+/// The data set with that name. Throws Error that lists the names.
 const DataSet& data_set_named(const std::vector<DataSet>& manifest, const std::string& name);
 
 }  // namespace headroom::tasks

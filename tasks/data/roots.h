@@ -3,7 +3,7 @@
 
 namespace headroom::tasks {
 
-/// Where data sets are looked for, in this order. An empty path counts as absent.
+/// Folders to search for data sets, in this order. An empty path counts as absent.
 struct DataRoots {
   std::filesystem::path given;  ///< --data or HEADROOM_DATA: a folder that holds data/ and models/
   std::filesystem::path cache;  ///< where `headroom data fetch` writes

@@ -15,16 +15,16 @@ class Sha256 {
 
   void add(const void* bytes, size_t count);
   void add(std::string_view text) { add(text.data(), text.size()); }
-  /// 64 lower-case hexadecimal digits. Nothing may be added after it.
+  /// 64 lower-case hexadecimal digits. Add nothing afterwards.
   std::string hex();
 
  private:
-  void* context_;  ///< EVP_MD_CTX: its header stays out of ours
+  void* context_;  ///< EVP_MD_CTX, kept opaque so that OpenSSL's header stays out of ours
 };
 
-/// 64 hexadecimal digits.
+/// The hash as 64 hexadecimal digits.
 std::string sha256(std::string_view text);
-/// The same of a file's bytes. Throws Error naming the file when it cannot be read.
+/// The same for a file's bytes. Throws Error naming the file if it cannot be read.
 std::string sha256_of_file(const std::filesystem::path& path);
 
 }  // namespace headroom::tasks

@@ -8,24 +8,23 @@
 
 namespace headroom::tasks {
 
-/// f(number, line without its end) for all lines of a text file, the first of them number 1; `kind` is what the file is
-/// called in messages ("table"). Throws Error naming the file where it is not UTF-8, and file and line where f throws.
+/// Calls f(number, line without its end) for each line of a text file, counted from 1; messages call the file `kind`
+/// ("table"). Throws Error naming the file if it is not UTF-8, and file and line if f throws.
 void for_each_line(const std::filesystem::path& path, const char* kind,
                    const std::function<void(int64_t number, std::string_view)>& f);
 
-/// Cells of a line with tabs between them.
+/// Splits a line at its tabs.
 std::vector<std::string_view> cells_of(std::string_view line);
 
-/// The place of a column in the first line. Throws Error naming all columns when it is not one of them.
+/// The index of a column in the first line. Throws Error that lists all columns if it is missing.
 size_t column_named(const std::vector<std::string>& names, std::string_view name);
 
-/// The number of a class, from 0. Throws Error unless `text` is one below `classes`; `of` is what they number
-/// ("answers").
+/// Reads a class number, from 0. Throws Error unless it is below `classes`; `of` says what they number ("answers").
 int64_t class_number(std::string_view text, int64_t classes, const char* of);
 
-/// A table with tabs between its columns and their names in the first line: first `head` is called with these, then
-/// `row` for each line that is not empty. Throws Error as for_each_line(), for a line with another number of cells,
-/// and for a table without rows.
+/// Reads a tab-separated table whose first line names the columns: calls `head` with the names, then `row` for each
+/// non-empty line. Throws Error as for_each_line(), for a line with another number of cells, and for a table without
+/// rows.
 void for_each_row(const std::filesystem::path& path, const char* kind,
                   const std::function<void(const std::vector<std::string>&)>& head,
                   const std::function<void(int64_t number, const std::vector<std::string_view>&)>& row);

@@ -4,14 +4,14 @@
 
 namespace headroom::tasks {
 
-/// Two classifiers compared on the same items, by those that only one of them gets right.
+/// Compares two classifiers by the items that only one of them gets right.
 struct McNemar {
   int64_t only_first = 0, only_second = 0;
-  double p = 1;  ///< two-sided, of the exact test that both are right equally often; 1 where they never differ
+  double p = 1;  ///< two-sided exact test that both are right equally often; 1 if they never differ
 };
-/// McNemar's exact test (1947; exact form: the binomial): of n items that the two differ on, as many as min(b, c) or
-/// fewer on one side are as likely as of n fair coins, twice that at most 1. One entry for each item, 1 where it is
-/// right. Throws Error when the numbers of items differ.
+/// McNemar's exact test (1947; exact form: binomial): of the n items on which the two differ, min(b, c) or fewer fall
+/// on one side as often as with n fair coins; p is twice that, at most 1. One entry per item, 1 if right. Throws Error
+/// if the numbers of items differ.
 McNemar mcnemar(const std::vector<uint8_t>& first, const std::vector<uint8_t>& second);
 
 }  // namespace headroom::tasks

@@ -10,24 +10,24 @@
 
 namespace headroom::tasks {
 
-/// What a head of a smaller dimension r is, where the teacher's d_H coordinates turn with their positions: three
-/// different things, as pairs of coordinates that turn together must not be mixed before they turn.
+/// The form of a head with a smaller dimension r, if the teacher's d_H coordinates turn with their positions. The three
+/// differ because pairs that turn together must not be mixed before they turn.
 enum class StudentForm {
-  factored,  ///< W = L R of rank r, which turns in all d_H coordinates: smaller weights, the same head
-  pairs,     ///< r/2 of the teacher's pairs, with their frequencies: a smaller head
-  mixed,     ///< r coordinates of the singular vectors, turned by frequencies of their own: Algorithm 1 as printed
+  factored,  ///< W = L R of rank r, turning in all d_H coordinates: smaller weights, same head
+  pairs,     ///< r/2 of the teacher's pairs with their frequencies: a smaller head
+  mixed,     ///< r coordinates of the singular vectors, with their own frequencies: Algorithm 1 as printed
 };
 inline constexpr NameTable<StudentForm, 3> student_form_names{
     {{StudentForm::factored, "factored"}, {StudentForm::pairs, "pairs"}, {StudentForm::mixed, "mixed"}}};
 
-/// Maps of queries and keys that are trained to give a teacher's attention weights.
+/// Query and key maps, trained to give a teacher's attention weights.
 class StudentHead {
  public:
   /// Step 1 of Algorithm 1. `factored` and `mixed`: the truncated SVD of W_Qᵀ W_K = U S Vᵀ, as (W_Q U_r) U_rᵀ and (W_K
-  /// V_r) V_rᵀ, or as √S_r U_rᵀ and √S_r V_rᵀ. `pairs`: the rows of the pairs of largest E|q_pair|² E|k_pair|² over the
-  /// inputs (L, D). Where the teacher norms queries and keys the product has its gains in it, and the student norms its
-  /// own, with gains that are trained, too: the teacher's, those of the pairs, or, mixed, as many equal ones of the
-  /// same norm. Throws Error for a rank outside [1, d_H], odd where pairs turn, or pairs of a head that has none.
+  /// V_r) V_rᵀ, or as √S_r U_rᵀ and √S_r V_rᵀ. `pairs`: the rows of the pairs with largest E|q_pair|² E|k_pair|² over
+  /// the inputs (L, D). If the teacher norms queries and keys, the product includes its gains, and the student has its
+  /// own norms with trained gains: the teacher's, those of the pairs, or for `mixed` equal ones of the same norm.
+  /// Throws Error for a rank outside [1, d_H], odd if pairs turn, or for pairs of a head that has none.
   StudentHead(const HeadMaps& teacher, StudentForm form, int64_t rank, const std::vector<engine::Tensor>& inputs);
   /// The teacher itself, frozen.
   explicit StudentHead(const HeadMaps& teacher);
@@ -37,9 +37,9 @@ class StudentHead {
   std::vector<autograd::Parameter> parameters() const;
 
  private:
-  /// How queries, or keys, are made.
+  /// The maps that make queries, or keys.
   struct Side {
-    std::vector<autograd::Var> maps;  ///< in the order in which they are applied, f32: one (d, D), or (r, D), (d_H, r)
+    std::vector<autograd::Var> maps;  ///< in order of application, f32: one (d, D), or (r, D), (d_H, r)
     autograd::Var gain{};             ///< of their norm (d); undefined without one
   };
   /// x W_1ᵀ … W_Nᵀ, normed and turned: (1, L, 1, d)

@@ -13,26 +13,26 @@
 
 namespace headroom::tasks {
 
-/// Which classifier is measured.
+/// The classifier to measure.
 enum class TwoStageRow {
-  compressed,  ///< the model whose heads became factors
+  compressed,  ///< the model with factored heads
   teacher,     ///< the whole model, fine-tuned
-  head_only,   ///< the whole model as it was, of which only the classifier's readout is trained
+  head_only,   ///< the unchanged model; only the classifier's readout is trained
 };
 inline constexpr NameTable<TwoStageRow, 3> two_stage_row_names{{{TwoStageRow::compressed, "compressed"},
                                                                 {TwoStageRow::teacher, "teacher"},
                                                                 {TwoStageRow::head_only, "head-only"}}};
 
-/// How one stage trains, by AdamW.
+/// One stage's AdamW settings.
 struct StageSettings {
   int64_t steps = 0;   ///< of stage I
-  int64_t epochs = 0;  ///< of the others
+  int64_t epochs = 0;  ///< of the other stages
   int64_t batch = 16;
   double rate = 1e-4;
 };
 
-/// The paper's two stages (Fig. 5): heads become factors; I. they are refined against the whole language model on a
-/// text; II. with a classifier's readout they are distilled from the whole model, fine-tuned on the task.
+/// The paper's two stages (Fig. 5). First heads become factors. Stage I refines them against the whole language model
+/// on a text. Stage II adds a classifier's readout and distils from the whole model, fine-tuned on the task.
 struct TwoStageConfig {
   using Made = class TwoStage;
   static constexpr bool runs_on_devices = true;
@@ -72,12 +72,12 @@ class TwoStage : public Measurement {
 
   TwoStageConfig config_;
   DataRoots roots_;
-  mutable HeldModel model_;  ///< for its description and the files' hashes
+  mutable HeldModel model_;  ///< for its description and file hashes
   mutable std::mutex loading_;
   mutable std::shared_ptr<const TwoStageData> data_;
 };
 
-/// The names of its metrics for a config, and all there are.
+/// The metric names of a config, and all there are.
 std::set<std::string> metric_names_of(const TwoStageConfig& config);
 std::vector<std::string> two_stage_metrics();
 

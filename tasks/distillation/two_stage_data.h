@@ -13,27 +13,27 @@
 
 namespace headroom::tasks {
 
-/// What the two stages read.
+/// The inputs of the two stages.
 struct TwoStageSource {
   std::string model;  ///< a GGUF file or a Hugging Face folder: a path, or a name below models/ of a data folder
-  std::string text = "wikitext-2/wiki.train.tokens";        ///< that stage I trains on
-  std::string validation = "wikitext-2/wiki.valid.tokens";  ///< that its losses are of
-  std::string sentences = "sst-2/train.tsv";                ///< labelled, that stage II trains on
-  std::string dev = "sst-2/dev.tsv";                        ///< that accuracies are of
-  int64_t window = 64;                                      ///< tokens that stage I is given at a time
-  int64_t validation_tokens = 32768;                        ///< the first of the validation text
+  std::string text = "wikitext-2/wiki.train.tokens";        ///< training text of stage I
+  std::string validation = "wikitext-2/wiki.valid.tokens";  ///< text for its losses
+  std::string sentences = "sst-2/train.tsv";                ///< labelled training sentences of stage II
+  std::string dev = "sst-2/dev.tsv";                        ///< sentences for accuracies
+  int64_t window = 64;                                      ///< tokens per window in stage I
+  int64_t validation_tokens = 32768;                        ///< number of leading tokens of the validation text used
   int64_t validation_window = 512;
-  int64_t sentence_count = 0;  ///< of those that stage II trains on, drawn by the seed; 0: all
+  int64_t sentence_count = 0;  ///< sentences of stage II, drawn by the seed; 0: all
 };
 
-/// A model in f32 with texts and sentences for it, in memory once for all who share them.
+/// A model in f32 with its texts and sentences, in memory once for all users.
 class TwoStageData {
  public:
-  /// Throws Error naming what is missing or wrong.
+  /// Throws Error naming anything missing or wrong.
   static std::shared_ptr<const TwoStageData> of(const TwoStageSource& source, const DataRoots& roots);
   TwoStageData(const TwoStageSource& source, const DataRoots& roots);
 
-  /// The labelled sentences that a seed trains on.
+  /// The labelled training sentences of a seed.
   std::vector<LabelledSentence> sample(uint64_t seed) const;
 
   /// The model on a device, in f32.
@@ -41,18 +41,18 @@ class TwoStageData {
   const models::TransformerConfig& config() const { return files_->description().config; }
 
   TwoStageSource source;
-  std::vector<int32_t> text, validation;  ///< tokens; those of validation that count
+  std::vector<int32_t> text, validation;  ///< tokens; validation holds only those used
   std::vector<LabelledSentence> sentences, dev;
-  std::optional<int64_t> bos;  ///< before every window and sentence, of a model that was trained with it there
+  std::optional<int64_t> bos;  ///< put before every window and sentence, if the model was trained with it
   int64_t classes = 2;
-  std::string identity;  ///< the hashes of all files: equal ones give equal stages
+  std::string identity;  ///< the hashes of all files: if equal, stages are equal
 
  private:
   std::unique_ptr<models::ModelFiles> files_;
   mutable ModelByDevice models_;
 };
 
-/// File → SHA-256 of what a source names. Throws Error naming what is missing.
+/// File → SHA-256 of a source's files. Throws Error naming a missing one.
 std::map<std::string, std::string> two_stage_hashes(StudiedModel& model, const TwoStageSource& source);
 
 }  // namespace headroom::tasks

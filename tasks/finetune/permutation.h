@@ -5,11 +5,11 @@
 
 namespace headroom::tasks {
 
-/// What a permutation is a function of.
+/// The key that determines a permutation.
 struct PermutationKey {
   uint64_t seed = 0;
   std::string stream;  ///< of random numbers
-  int64_t index = 0;   ///< which of the stream's permutations: an epoch
+  int64_t index = 0;   ///< index within the stream: an epoch
 };
 
 /// 0 … count - 1 in an order drawn by the key.

@@ -7,18 +7,18 @@
 
 namespace headroom::tasks {
 
-/// Language modelling on a tokenised text: windows of `context` tokens from anywhere in it, each with the tokens one
-/// later as targets; with `bos`, which models need that were trained with it, that token and the `context` - 1 behind
-/// it. Where a window begins is a function of seed and step alone.
+/// Language modelling on a tokenised text: random windows of `context` tokens, with the tokens one later as targets.
+/// With `bos`, for models trained with it, a window is that token and the `context` - 1 after it. A window's start
+/// depends only on seed and step.
 class TextWindows : public Objective {
  public:
-  /// Throws Error when the text is too short for a window.
+  /// Throws Error if the text is too short for a window.
   TextWindows(std::vector<int32_t> tokens, int64_t context, std::optional<int64_t> bos = std::nullopt);
 
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
   /// output (B, T, V) → scalar: cross-entropy over all positions.
   Var loss(const Var& output, const Batch& batch) const override;
-  /// The windows that begin with these tokens of the text: input and target (B, T).
+  /// The windows that start at these tokens of the text: input and target (B, T).
   Batch at(const std::vector<int64_t>& first) const;
   /// The first token of each window of a step.
   std::vector<int64_t> starts(int64_t step, int64_t sequences, uint64_t seed) const;

@@ -7,35 +7,35 @@
 
 namespace headroom::tasks {
 
-/// What of a trained model is trained further.
+/// The part of a trained model that is trained further.
 enum class TrainedPart {
   all,    ///< every weight
-  heads,  ///< the matrices that make queries and keys, or their factors, and a classifier's readout
+  heads,  ///< the matrices of queries and keys, or their factors, and a classifier's readout
   head,   ///< the readout alone
 };
 const char* name_of(TrainedPart part);
-/// The part of that name. Throws Error that lists the known ones.
+/// The part with that name. Throws Error that lists the known ones.
 TrainedPart trained_part_named(const std::string& name);
 
-/// Whether a weight of our Transformer, by its name there, is trained.
+/// True if our Transformer's weight `name` is trained.
 bool is_trained(TrainedPart part, const std::string& name, bool is_classifier);
 
-/// How a model is loaded for it: what is trained in f32, what is not as the files have it, blocks too. Throws Error
-/// where the model has no such part: the readout of a language model that shares the token embedding.
+/// The options for loading a model to train this part: trained weights in f32, others as stored, including blocks.
+/// Throws Error if the model has no such part: the readout of a language model that shares the token embedding.
 models::LoadOptions load_options(TrainedPart part, const models::TransformerConfig& config);
 
-/// How many numbers of a model with that config are trained.
+/// The number of trained parameters in a model with that config.
 int64_t trained_count(TrainedPart part, const models::TransformerConfig& config);
 
-/// Bytes that a fine-tuning holds at least, by count.
+/// The least memory a fine-tuning needs, in bytes, by count.
 struct FinetuneNeed {
   double state = 0;        ///< trained weights, their gradients and AdamW's moments, f32
-  double activations = 0;  ///< what one part of a batch keeps for the backward pass, the logits and their gradient
+  double activations = 0;  ///< one micro-batch's saved activations, the logits and their gradient
   double total() const { return state + activations; }
 };
 
-/// `sequences` go through the model at once, of `length` tokens. Frozen weights are not counted: they may lie in a
-/// mapped file.
+/// For `sequences` sequences of `length` tokens per pass. Frozen weights are not counted: they may lie in a mapped
+/// file.
 FinetuneNeed finetune_need(TrainedPart part, const models::TransformerConfig& config, int64_t sequences,
                            int64_t length);
 

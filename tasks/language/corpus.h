@@ -11,15 +11,15 @@
 
 namespace headroom::tasks {
 
-/// Where a language task's text comes from and how it is cut.
+/// The source of a language task's text, and its splits.
 struct CorpusConfig {
   /// "markov", the built-in source; a data set's name ("tinyshakespeare", "wikitext-2"); or a text file.
   std::string source = "markov";
   MarkovConfig markov{};
   std::string tokenizer = "char";              ///< "char", "byte" or a tokenizer's path; a Markov source needs none
-  std::string validation_file{}, test_file{};  ///< texts of their own; a data set may bring some
-  double validation = 0.1;                     ///< share of the text, where there is no file
-  double test = 0;                             ///< share of the text; 0: test metrics are those of validation
+  std::string validation_file{}, test_file{};  ///< separate texts; a data set may bring some
+  double validation = 0.1;                     ///< share of the text, if there is no file
+  double test = 0;                             ///< share of the text; 0: test metrics come from validation
   int64_t tokens = 0;                          ///< > 0: training uses only that many, from the start
 };
 
@@ -29,19 +29,19 @@ void validate(const CorpusConfig& config);
 /// Token ids in three disjoint splits, cut in the order train, validation, test.
 class Corpus {
  public:
-  /// Reads, encodes and cuts. `length`: every split must hold more than one context of it. Throws Error naming the file
-  /// and the sizes.
+  /// Reads, encodes and splits the text. Every split must hold more than one context of `length`. Throws Error naming
+  /// the file and the sizes.
   Corpus(const CorpusConfig& config, const DataRoots& roots, int64_t length);
 
   TokenSpan train() const { return train_; }
   TokenSpan validation() const { return validation_; }
   TokenSpan test() const { return test_; }
   int64_t vocab() const { return vocab_; }
-  /// Characters that each id stands for, (vocab).
+  /// The number of characters each id stands for, (vocab).
   const std::vector<int32_t>& characters() const { return characters_; }
-  /// The Markov source's, in nats a token; none for text.
+  /// The Markov source's entropy rate, in nats per token; none for text.
   std::optional<double> entropy_rate() const { return entropy_rate_; }
-  /// Tokens that the next one depends on: the source's order, 0 for text.
+  /// The number of tokens that the next one depends on: the source's order, 0 for text.
   int64_t order() const { return order_; }
   /// File → SHA-256.
   const std::map<std::string, std::string>& hashes() const { return hashes_; }

@@ -11,7 +11,7 @@
 
 namespace headroom::tasks {
 
-/// What an instruction model is trained and chosen on.
+/// The targets that an instruction model is trained and selected on.
 enum class InstructionLoss { response, all };
 
 struct InstructionsConfig {
@@ -33,11 +33,10 @@ void validate(const InstructionsConfig& config);
 
 /// Instruction tuning. An item is its prompt, its response and an end-of-text symbol (the last id, one past the
 /// tokenizer's own); the target of position t is token t + 1. An item longer than the context loses the start of its
-/// prompt, as far as half the context, then the end of its response; a shorter one is padded on the right with targets
-/// of ignore_index (a causal model does not see the padding). Training goes through all items once an epoch, in an
-/// order that (seed, epoch) decides.
-/// Metrics: cross_entropy, perplexity, accuracy and bits_per_char over the targets that `loss` names,
-/// cross_entropy_response and cross_entropy_all whichever it names.
+/// prompt, up to half the context, then the end of its response. A shorter one is padded on the right with targets of
+/// ignore_index (a causal model does not see the padding). Each epoch visits all items once, in an order determined by
+/// (seed, epoch). Metrics: cross_entropy, perplexity, accuracy and bits_per_char over the targets named by `loss`, and
+/// always cross_entropy_response and cross_entropy_all.
 class Instructions : public Task {
  public:
   Instructions(const InstructionsConfig& config, const DataRoots& roots);
@@ -45,7 +44,7 @@ class Instructions : public Task {
   ModelInterface model_interface() const override;
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
   Batch evaluation(Split split, int64_t sequences) const override;
-  /// With ignore_index in place of targets that do not count.
+  /// Sets targets that do not count to ignore_index.
   Batch staged(const Batch& batch) const override;
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
@@ -53,13 +52,13 @@ class Instructions : public Task {
   std::map<std::string, std::string> data_hashes() const override { return hashes_; }
   std::string describe() const override;
 
-  /// Numbers of the items of each split.
+  /// The indices of each split's items.
   const std::vector<int64_t>& train_items() const { return train_; }
   const std::vector<int64_t>& validation_items() const { return validation_; }
   const std::vector<int64_t>& test_items() const { return test_; }
 
  private:
-  /// One item within the tokens of all.
+  /// An item's place within all tokens.
   struct Item {
     int64_t begin = 0, prompt = 0, response = 0;  ///< first token, tokens of the prompt, of response and end
   };
@@ -75,7 +74,7 @@ class Instructions : public Task {
   int64_t end_of_text_ = 0;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 std::set<std::string> metric_names_of(const InstructionsConfig& config);
 
 }  // namespace headroom::tasks

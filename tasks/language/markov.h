@@ -5,13 +5,13 @@
 
 namespace headroom::tasks {
 
-/// A synthetic language whose entropy rate is known.
+/// A synthetic language with a known entropy rate.
 struct MarkovConfig {
   int64_t symbols = 8;         ///< V
   int64_t order = 2;           ///< k: the next symbol depends on the last k
-  int64_t seed = 1;            ///< of the transition table and of the text: one language, whatever the trial's seed
-  double sharpness = 1.5;      ///< 0: uniform symbols; more: fewer likely successors
-  int64_t tokens = 1'000'000;  ///< length of the text, all splits together
+  int64_t seed = 1;            ///< of the transition table and the text: the same language for every trial seed
+  double sharpness = 1.5;      ///< 0: uniform symbols; larger: fewer likely successors
+  int64_t tokens = 1'000'000;  ///< length of the text, over all splits
 };
 
 /// Throws Error naming the field and what is allowed.
@@ -19,19 +19,19 @@ void validate(const MarkovConfig& config);
 
 /// An order-k Markov source over V symbols. Each row of its table is the softmax of V logits N(0, sharpness²) (a
 /// logistic-normal row: Aitchison & Shen, 1980), so every symbol may follow every context and the stationary
-/// distribution is unique. A context x_{t-k} … x_{t-1} has the number Σ_i x_{t-i} V^{i-1}.
+/// distribution is unique. Context x_{t-k} … x_{t-1} has index Σ_i x_{t-i} V^{i-1}.
 class MarkovSource {
  public:
-  /// Throws Error when the config is invalid, or when the chain mixes too slowly for its entropy rate.
+  /// Throws Error if the config is invalid or the chain mixes too slowly to compute its entropy rate.
   explicit MarkovSource(const MarkovConfig& config);
 
   /// p(symbol | context), f64, row-major (V^k, V).
   const std::vector<double>& transitions() const { return transitions_; }
   /// π (V^k): the share of time in each context. ‖πP − π‖₁ ≤ 1e-12.
   const std::vector<double>& stationary() const { return stationary_; }
-  /// H = −Σ_c π(c) Σ_v p(v|c) ln p(v|c), in nats a symbol: no model of the text has a lower expected cross-entropy.
+  /// H = −Σ_c π(c) Σ_v p(v|c) ln p(v|c), in nats per symbol: the least expected cross-entropy of any model of the text.
   double entropy_rate() const { return entropy_rate_; }
-  /// The entropy rate is within ± this (≤ 1e-12), up to rounding.
+  /// The bound on the entropy rate's error (≤ 1e-12), up to rounding.
   double entropy_rate_error() const { return entropy_rate_error_; }
   /// `count` symbols of one stationary chain: a pure function of config.seed and the stream's name.
   std::vector<int32_t> sample(int64_t count, const std::string& stream) const;

@@ -12,18 +12,18 @@ struct MaskedConfig {
   using Made = class Masked;
   CorpusConfig corpus{};
   int64_t length = 64;            ///< T
-  double masked = 0.15;           ///< share of the tokens to predict
-  double replaced_by_mask = 0.8;  ///< of those; the symbol [MASK]
-  double replaced_by_any = 0.1;   ///< of those; a token drawn uniformly. The rest stay as they are
+  double masked = 0.15;           ///< share of tokens to predict
+  double replaced_by_mask = 0.8;  ///< share of those replaced by [MASK]
+  double replaced_by_any = 0.1;   ///< share of those replaced by a uniformly drawn token. The rest stay
 };
 
 /// Throws Error naming the field and what is allowed.
 void validate(const MaskedConfig& config);
 
-/// Masked language modelling (Devlin et al., 2019): each token is chosen with probability `masked`; the input hides it,
-/// and the target is the token there and ignore_index elsewhere. [MASK] is the last id, one past the text's own.
-/// Training masks come from the stream "mask", those of evaluation from evaluation_seed.
-/// Metrics over chosen positions: cross_entropy (nats a token), perplexity, masked_accuracy.
+/// Masked language modelling (Devlin et al., 2019): each token is chosen with probability `masked`; the input hides it
+/// and the target is that token, ignore_index elsewhere. [MASK] is the last id, one past the text's own. Training masks
+/// come from the stream "mask", evaluation masks from evaluation_seed.
+/// Metrics over chosen positions: cross_entropy (nats per token), perplexity, masked_accuracy.
 class Masked : public Task {
  public:
   Masked(const MaskedConfig& config, const DataRoots& roots);
@@ -46,7 +46,7 @@ class Masked : public Task {
   Corpus corpus_;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 std::set<std::string> metric_names_of(const MaskedConfig& config);
 
 }  // namespace headroom::tasks

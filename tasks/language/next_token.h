@@ -18,10 +18,10 @@ struct NextTokenConfig {
 void validate(const NextTokenConfig& config);
 
 /// Language modelling: the target of position t is token t + 1. Training takes windows anywhere in the training split;
-/// evaluation takes windows that do not overlap, evenly spaced over a split. Loss: cross-entropy over all positions. Of
-/// a Markov source of order k the first k − 1 positions are in no loss and no metric: they do not see the k symbols
-/// that decide the next, so that the floor of the others is the entropy rate itself.
-/// Metrics: cross_entropy (nats a token), perplexity, accuracy, bits_per_char; excess (over a Markov source's rate).
+/// evaluation takes evenly spaced, non-overlapping windows of a split. Loss: cross-entropy over all positions. With a
+/// Markov source of order k, no loss or metric includes the first k − 1 positions: they do not see the k symbols that
+/// decide the next, so the others' floor is exactly the entropy rate. Metrics: cross_entropy (nats per token),
+/// perplexity, accuracy, bits_per_char; excess (over a Markov source's rate).
 class NextToken : public Task {
  public:
   NextToken(const NextTokenConfig& config, const DataRoots& roots);
@@ -43,7 +43,7 @@ class NextToken : public Task {
   Corpus corpus_;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 std::set<std::string> metric_names_of(const NextTokenConfig& config);
 
 }  // namespace headroom::tasks

@@ -11,7 +11,7 @@ namespace headroom::tasks {
 
 using TokenSpan = std::span<const int32_t>;
 
-/// Token ids that live in memory or in a mapped file, for as long as this does.
+/// Token ids, owned in memory or in a mapped file.
 class Tokens {
  public:
   Tokens() = default;
@@ -26,19 +26,18 @@ class Tokens {
   bool is_mapped_ = false;
 };
 
-/// Files of token ids in one folder, each named by a hash of what it was made from. A file is written under a temporary
-/// name and renamed, and carries the SHA-256 of its ids: a damaged one is made again. The cache only saves time:
-/// without a folder, or with one that cannot be written, ids stay in memory.
+/// Token-id files in one folder, each named by a hash of its inputs. A file is written under a temporary name and
+/// renamed, and carries its ids' SHA-256: a damaged one is made again. The cache only saves time: without a writable
+/// folder, ids stay in memory.
 class TokenCache {
  public:
   /// An empty folder: no files.
   explicit TokenCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// The ids that `make` gives, from the file where it has them already. `text_hash` and `encoding` (an identity) are
-  /// the key.
+  /// The ids from the cached file, or else from `make`. `text_hash` and `encoding` (an identity) are the key.
   Tokens get(const std::string& text_hash, const std::string& encoding,
              const std::function<std::vector<int32_t>()>& make) const;
-  /// Where the ids of a key are kept.
+  /// The file for a key.
   std::filesystem::path file_of(const std::string& text_hash, const std::string& encoding) const;
 
  private:

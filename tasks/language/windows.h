@@ -8,11 +8,11 @@
 
 namespace headroom::tasks {
 
-/// First tokens of `sequences` windows of `width` tokens anywhere in `available` ones, from the stream "data".
+/// Random starts of `sequences` windows of `width` tokens within `available` ones, from the stream "data".
 std::vector<int64_t> random_windows(int64_t available, int64_t width, int64_t sequences, engine::Rng& rng);
 
-/// First tokens of at most `sequences` windows, spread evenly over `available` tokens and `length` apart or more: no
-/// position is scored twice. A window reads `width` ≥ `length` tokens.
+/// Evenly spread starts of at most `sequences` windows over `available` tokens, at least `length` apart: no position is
+/// scored twice. A window reads `width` ≥ `length` tokens.
 std::vector<int64_t> even_windows(int64_t available, int64_t width, int64_t length, int64_t sequences);
 
 /// tokens[start + shift … start + shift + length) of each window: i64 (B, T).

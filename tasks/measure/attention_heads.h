@@ -9,14 +9,14 @@
 
 namespace headroom::tasks {
 
-/// Which query of a text is looked at.
+/// The query of a text to look at.
 enum class StudiedQuery {
   last,
   middle,    ///< at L/2, counted from 0
   numbered,  ///< `query`, counted from 1
 };
 
-/// What every head of a trained model does at one query of spans of a text.
+/// Measures every head of a trained model at one query of spans of a text.
 struct AttentionHeadsConfig {
   using Made = class AttentionHeads;
   StudiedModelConfig model{};
@@ -24,10 +24,10 @@ struct AttentionHeadsConfig {
   int64_t length = 512;  ///< L
   StudiedQuery at = StudiedQuery::last;
   int64_t query = 1;            ///< l of `numbered`
-  int64_t spans = 1;            ///< averaged, those from seed · spans on: 1 makes a seed a span
-  int64_t layer = 0, head = 0;  ///< the one head that is named alone
-  /// A measure whose course is also reported, over lengths (queries where they are numbered) from `from` in powers of
-  /// two to the config's own, at least twice `from`; "" = none.
+  int64_t spans = 1;            ///< averaged, starting at seed · spans: with 1, each seed is a span
+  int64_t layer = 0, head = 0;  ///< the head reported by itself
+  /// A measure whose trend is also reported, over lengths (queries if numbered) from `from` in powers of two up to the
+  /// config's own, at least twice `from`; "" = none.
   std::string trend{};
   int64_t from = 4;
   double band_low = 0.9, band_high = 1.7;
@@ -36,11 +36,10 @@ struct AttentionHeadsConfig {
 /// Throws Error naming the field and what is allowed.
 void validate(const AttentionHeadsConfig& config);
 
-/// Metrics: every head_measures() as add_summary() tells it, means over spans first; `violations`, over heads and
-/// spans, of Theorem 2's inequalities with Δ = max |z| (broken_inequalities()); `sink_heads` and `strong_sink_heads`,
-/// heads with more than 0.5 and 0.9 of their attention on the first token, and the median scaled norm of sink_heads and
-/// of the others, `sink_scaled_norm` and `other_scaled_norm`, where there are such; with a trend what add_trend()
-/// tells.
+/// Metrics: every head_measures() as in add_summary(), averaged over spans first; `violations`, over heads and spans,
+/// of Theorem 2's inequalities with Δ = max |z| (broken_inequalities()); `sink_heads` and `strong_sink_heads`, heads
+/// with more than 0.5 and 0.9 of their attention on the first token; the median scaled norm of sink_heads and of the
+/// others, `sink_scaled_norm` and `other_scaled_norm`, if there are any; with a trend, add_trend()'s.
 class AttentionHeads : public Measurement {
  public:
   AttentionHeads(const AttentionHeadsConfig& config, const DataRoots& roots);
@@ -51,7 +50,7 @@ class AttentionHeads : public Measurement {
 
  private:
   StudiedModel& model() const { return model_.get(); }
-  /// One of each span at `length` and query.
+  /// One probe per span, at `length` and the query.
   std::vector<AttentionProbe> probes(uint64_t seed, int64_t length, int64_t position) const;
   void add_own_trend(Metrics& metrics, uint64_t seed) const;
 
@@ -59,9 +58,9 @@ class AttentionHeads : public Measurement {
   mutable HeldModel model_;
 };
 
-/// All names of metrics that an AttentionHeads may give.
+/// All metric names an AttentionHeads may give.
 std::vector<std::string> attention_metrics();
-/// Those of one config.
+/// The metric names of one config.
 std::set<std::string> metric_names_of(const AttentionHeadsConfig& config);
 
 }  // namespace headroom::tasks

@@ -8,26 +8,26 @@
 
 namespace headroom::tasks {
 
-/// A head and what it reads.
+/// A head and its input.
 struct StudiedHead {
   HeadMaps maps;
   engine::Tensor tokens;  ///< (D, L)
   double norm = 0;        ///< B, the largest norm of a token
 };
 
-/// Brings the head of a source and its tokens, whatever they come from. A model of files is opened when it is first
-/// needed and kept, so that the trials of a process share it. Safe to call from several threads.
+/// Loads a source's head and its tokens, from any kind of source. Opens a file's model on first use and keeps it, so
+/// that trials of a process share it. Safe to call from several threads.
 class HeadLoader {
  public:
   HeadLoader(HeadSource source, DataRoots roots)
       : source_(std::move(source)), model_(source_.model, std::move(roots)) {}
 
-  /// `norm`: of random tokens. `seed`: of random heads and tokens; the number of the span that a model of files reads.
-  /// Throws Error as load_head(), head_tokens() and head_of_model().
+  /// `norm`: of random tokens. `seed`: of random heads and tokens, or the span number for a model in files. Throws
+  /// Error as load_head(), head_tokens() and head_of_model().
   StudiedHead load(HeadTokens kind, int64_t length, double norm, uint64_t seed) const;
   /// "head 0 of layer 3 of runs/a"
   std::string name() const;
-  /// File → SHA-256 of what it reads; none where a model of files, or its text, is missing.
+  /// File → SHA-256 of its inputs; none if a model's file or text is missing.
   std::map<std::string, std::string> hashes() const;
 
  private:

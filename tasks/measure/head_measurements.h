@@ -18,7 +18,7 @@ struct SoftmaxBoundConfig {
   double token_norm = 1;   ///< B of random tokens
   double alibi_slope = 0;  ///< of a random head: bias −slope·(l − j); 0: none. A trained one has its own
 };
-/// Corollary 2 on the same: M = W_Qᵀ W_K replaced by rank `rank`.
+/// Corollary 2 for the same: M = W_Qᵀ W_K replaced by rank `rank`.
 struct SvdBoundConfig {
   using Made = class SvdBound;
   HeadSource head{};
@@ -27,8 +27,8 @@ struct SvdBoundConfig {
   double token_norm = 1, alibi_slope = 0;
   double late = 0.1;  ///< α: late queries are l >= αL
 };
-/// The proposition on rotary positions: W_Q and W_K truncated to rank `rank`. It speaks of any maps, so that those of a
-/// model with other positions count, too; one that was trained under rotary positions has its own base and pairing.
+/// The proposition on rotary positions: W_Q and W_K truncated to rank `rank`. It holds for any maps, so models with
+/// other positions count too; one trained with rotary positions keeps its own base and pairing.
 struct RopeBoundConfig {
   using Made = class RopeBound;
   HeadSource head{};
@@ -46,11 +46,11 @@ void validate(const RopeBoundConfig& config);
 
 /// Metrics: `jacobian_norm` of the last query; log10(bound / norm) there for the theorem (`log10_paper`), without its
 /// factor 2 (`log10_sharp`), with max z − min z for 2Δ (`log10_spread`) and for Gershgorin's disc (`log10_gershgorin`),
-/// the theorem's Δ from norms of the maps; `log10_tightest`, the least of the theorem's over all queries;
-/// `scaled_norm`, the norm times L; `violations`, how many of all queries' inequalities fail: those bounds, ‖J‖ <= 1/2,
-/// p_(2) <= ‖J‖ <= p_(1), e^{−2Δ}/l <= p <= e^{2Δ}/l, and J·1 = 0 (rank <= l − 1) to rounding; `delta`, the theorem's
-/// Δ, and `largest_logit`, max |z| over all queries and keys, which it bounds. Throws Error for a head that was trained
-/// without a causal mask.
+/// with the theorem's Δ from the maps' norms; `log10_tightest`, the theorem's least over all queries; `scaled_norm`,
+/// the norm times L; `violations`, the inequalities that fail over all queries: those bounds, ‖J‖ <= 1/2, p_(2) <= ‖J‖
+/// <= p_(1), e^{−2Δ}/l <= p <= e^{2Δ}/l, and J·1 = 0 (rank <= l − 1) to rounding; `delta`, the theorem's Δ, and
+/// `largest_logit`, max |z| over all queries and keys, which Δ bounds. Throws Error for a head trained without a causal
+/// mask.
 class SoftmaxBound : public Measurement {
  public:
   explicit SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots = {});
@@ -65,9 +65,9 @@ class SoftmaxBound : public Measurement {
 };
 
 /// Metrics: `query_error` of the last query, `late_rms` (root mean square over late queries), `late_frobenius` (root of
-/// their sum, the paper's), `log10_paper` and `log10_sharp`, the least log10(bound / error) over queries, `log10_ratio`
-/// how much sharper ours is at the last query, `sigma_next`, and `violations` of either bound. Throws Error for a head
-/// that was trained without a causal mask or under rotary positions, and for one of rank <= r, which loses nothing.
+/// their sum, the paper's), `log10_paper` and `log10_sharp`, the least log10(bound / error) over queries,
+/// `log10_ratio`, our gain in sharpness at the last query, `sigma_next`, and `violations` of either bound. Throws Error
+/// for a head trained without a causal mask or with rotary positions, and for one of rank <= r, which loses nothing.
 class SvdBound : public Measurement {
  public:
   explicit SvdBound(const SvdBoundConfig& config, const DataRoots& roots = {});
@@ -83,8 +83,8 @@ class SvdBound : public Measurement {
 
 /// Metrics: `map_error` the largest ‖B − B̃‖₂ and its `map_bound`, `logit_error` and `logit_bound`, `tightness` =
 /// map_bound / map_error, `logit_tightness`, `least_error` of any rank-r matrices, `rank_excess` = rank of B̃ beyond r,
-/// and for even r `pairs_error` and `mixed_error`, two true heads of width r (see RopeErrors). Throws Error for maps of
-/// rank <= r, which lose nothing.
+/// and for even r `pairs_error` and `mixed_error`, of two true heads of width r (see RopeErrors). Throws Error for maps
+/// of rank <= r, which lose nothing.
 class RopeBound : public Measurement {
  public:
   explicit RopeBound(const RopeBoundConfig& config, const DataRoots& roots = {});
@@ -98,7 +98,7 @@ class RopeBound : public Measurement {
   HeadLoader loader_;
 };
 
-/// The names of their metrics for a config.
+/// The metric names of each config.
 std::set<std::string> metric_names_of(const SoftmaxBoundConfig& config);
 std::set<std::string> metric_names_of(const SvdBoundConfig& config);
 std::set<std::string> metric_names_of(const RopeBoundConfig& config);

@@ -7,14 +7,14 @@
 
 namespace headroom::tasks {
 
-/// Where a head comes from: drawn, out of a model that a study trained, or out of a trained model's files.
+/// A head's source: random, a model trained by a study, or a trained model's files.
 struct HeadSource {
   std::string run{};              ///< a study's folder with weights/, such as runs/STUDY/quick; empty: a random head
-  std::string trial{};            ///< of a run that kept several models: how the id of one begins
-  int64_t seed = -1;              ///< and the seed it was trained with; -1: any
+  std::string trial{};            ///< if a run kept several models: the start of the id
+  int64_t seed = -1;              ///< the seed it was trained with; -1: any
   StudiedModelConfig model{};     ///< of files; its own random copy counts as such a model
-  StudiedTextConfig text{};       ///< that the model of files reads
-  bool ignores_rotation = false;  ///< leaves out the turns of a model of files: W_Qᵀ W_K is then all there is
+  StudiedTextConfig text{};       ///< the file model's input
+  bool ignores_rotation = false;  ///< leaves out a file model's turns: only W_Qᵀ W_K remains
   int64_t layer = 0;              ///< of a trained model
   int64_t head = 0;
   int64_t width = 64;     ///< D of a random head
@@ -26,22 +26,22 @@ struct HeadSource {
   bool is_drawn() const { return run.empty() && !is_of_files(); }
 };
 
-/// What a head reads.
+/// A head's input.
 enum class HeadTokens {
   random,       ///< uniform on a sphere
-  embedding,    ///< of a trained model's first layer: drawn from its vocabulary, with positions and norm as it has them
-  activations,  ///< what the layer of a model of files is given by those below it, and its own norm, on a span of text
+  embedding,    ///< of a trained model's first layer: drawn from its vocabulary, with its positions and norm
+  activations,  ///< the input of a file model's layer on a span of text, after its norm
 };
 
 /// Throws Error naming the field.
 void validate(const HeadSource& source);
 
-/// A random head of the seed, logit scale 1 as in the paper's theory; or read_head_of_run(). Not one of files
+/// A random head of the seed, with logit scale 1 as in the paper's theory; or read_head_of_run(). Not for files
 /// (head_of_model()).
 HeadMaps load_head(const HeadSource& source, uint64_t seed);
 
-/// The tokens that a head reads: (D, L), with biases (D + 1, L) and ones in the last row. `norm`: of random ones.
-/// Errors as random_tokens() and embedded_tokens(); a random head has no embedding.
+/// A head's input tokens: (D, L), with biases (D + 1, L) and ones in the last row. `norm`: of random ones. Errors as
+/// random_tokens() and embedded_tokens(); a random head has no embedding.
 engine::Tensor head_tokens(const HeadSource& source, const HeadMaps& maps, HeadTokens kind, int64_t length, double norm,
                            uint64_t seed);
 

@@ -6,18 +6,17 @@
 
 namespace headroom::tasks {
 
-/// The singular values of one query head of a trained model, descending, d_H of each.
+/// The singular values of a trained model's query head, descending, d_H of each.
 struct HeadSpectra {
   int64_t layer = 0, head = 0;
   std::vector<double> query, key;  ///< of W_Q and W_K (d_H, D)
   std::vector<double> product;     ///< of W_Qᵀ W_K
-  /// Singular values of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: what the
-  /// head's scores are made of. Softmax ignores the mean of the keys.
+  /// Singular values of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: they make
+  /// up the head's scores. Softmax ignores the keys' mean.
   std::vector<double> weighted;
 };
 
-/// Sums over tokens of x xᵀ and of x, for vectors of width d: what their second moment is made from. f64, summed in the
-/// order of the tokens.
+/// Accumulates x xᵀ and x over tokens, for second moments of vectors of width d. f64, summed in token order.
 class SecondMoments {
  public:
   explicit SecondMoments(int64_t width);
@@ -28,11 +27,11 @@ class SecondMoments {
   double count() const { return count_; }
 
  private:
-  Tensor squares_, sums_;  ///< (d, d), of which the upper half is kept, and (d)
+  Tensor squares_, sums_;  ///< (d, d), only its upper half, and (d)
   double count_ = 0;
 };
 
-/// Second moments of each vector of x (1, T, H, d) by head, H of them; empty before the first text.
+/// Second moments by head of the vectors in x (1, T, H, d); empty before the first text.
 using MomentsByHead = std::vector<SecondMoments>;
 /// Adds another text's.
 void add_moments(MomentsByHead& moments, const Tensor& x);
@@ -51,15 +50,14 @@ class ScoreMoments {
   MomentsByHead queries_, keys_;
 };
 
-/// The spectra of the query heads of one group, numbered from 0, with layer 0. Throws Error when no text was added.
+/// The spectra of a group's query heads, numbered from 0, with layer 0. Throws Error if no text was added.
 std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments);
 
-/// The spectra of every head, layer after layer. `texts` are what the activations are taken from. Throws Error for a
-/// text that is empty.
+/// The spectra of every head, layer by layer, with activations from `texts`. Throws Error for an empty text.
 std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts);
 
-/// The least number of singular values whose squares hold `energy` of all squares' sum. 0 where all are 0. Throws Error
-/// unless energy is in (0, 1].
+/// The least number of singular values whose squares hold `energy` of the sum of all squares. 0 if all are 0. Throws
+/// Error unless energy is in (0, 1].
 int64_t effective_rank(const std::vector<double>& values, double energy);
 
 }  // namespace headroom::tasks

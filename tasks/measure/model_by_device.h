@@ -10,11 +10,10 @@
 
 namespace headroom::tasks {
 
-/// One model on each device that asks for it, loaded there when it is first asked for. Safe to call from several
-/// threads.
+/// Holds one model per device, loaded on first request. Safe to call from several threads.
 class ModelByDevice {
  public:
-  /// The one of the device. `load()` makes it on the context's device; all streams may read what it returned.
+  /// The device's model. `load()` makes it on the context's device; all streams may read the result.
   template <class Load>
   const models::Transformer& get(engine::Device device, const Load& load) {
     const std::lock_guard lock(loading_);

@@ -10,28 +10,28 @@
 
 namespace headroom::tasks {
 
-/// The hidden states (1, T, D) before the final norm of some windows that follow each other in the text, from window
-/// `first` on, as the model gets their tokens.
+/// Hidden states (1, T, D) before the final norm for consecutive windows of the text from window `first` on, given the
+/// model's input tokens.
 using HiddenSource =
     std::function<std::vector<engine::Tensor>(const std::vector<std::vector<int64_t>>& windows, int64_t first)>;
 
-/// What is measured, and how.
+/// The settings of a perplexity measurement.
 struct PerplexityOptions {
   PerplexityProtocol protocol = PerplexityProtocol::disjoint;
   int64_t context = 512;
   int64_t stride = 512;                  ///< of hf_strided
-  std::optional<int64_t> bos{};          ///< what begins a text: before each window, or as the protocol has it
-  models::CacheTypes cache{};            ///< in which the model's keys and values are held; the base's are not
-  int64_t windows_at_once = 8;           ///< through one layer before the next: more where weights are read from a file
-  HiddenSource hidden{}, base_hidden{};  ///< where the hidden states are known; empty: hidden_states() runs the models
+  std::optional<int64_t> bos{};          ///< the beginning-of-text token: before each window, or as the protocol says
+  models::CacheTypes cache{};            ///< formats of the model's keys and values, but not of the base's
+  int64_t windows_at_once = 8;           ///< run through one layer together; take more if weights come from a file
+  HiddenSource hidden{}, base_hidden{};  ///< known hidden states; empty: hidden_states() runs the models
 };
 
-/// How far a model is from the one that it was made from, over the scored tokens.
+/// The distance between a model and its base, over the scored tokens.
 struct Divergence {
   double kl_mean = 0;         ///< of KL(base ‖ model), nats
   double kl_p99 = 0;          ///< its 99th percentile over tokens
-  double top1_agreement = 0;  ///< share of tokens where the likeliest next token is the same
-  double nll_added = 0;       ///< the model's NLL per scored token less the base's
+  double top1_agreement = 0;  ///< share of tokens with the same likeliest next token
+  double nll_added = 0;       ///< the model's NLL per scored token minus the base's
   double stderr_added = 0;    ///< of nll_added, over windows; 0 with a single window
 };
 
@@ -42,18 +42,18 @@ struct Perplexity {
   double ppl = 0;                     ///< e^nll
   double stderr_tokens = 0;           ///< of nll, as if tokens were independent
   double stderr_windows = 0;          ///< of nll, over windows: the honest one; 0 with a single window
-  double bits_per_byte = 0;           ///< over the bytes that the scored tokens stand for
+  double bits_per_byte = 0;           ///< over the bytes of the scored tokens
   std::optional<Divergence> against;  ///< with a base model
 };
 
-/// What is known after some of the windows.
+/// The result after some of the windows.
 struct PerplexityProgress {
   int64_t windows_done = 0, windows = 0;
   double ppl = 0;
 };
 
-/// The perplexity of a tokenised text, and with `base` the divergence from it. Throws Error for a token outside the
-/// vocabulary, models whose vocabularies differ, what windows_of() refuses, and logits that are not finite, naming the
+/// Measures a tokenised text's perplexity, and with `base` the divergence from it. Throws Error for a token outside the
+/// vocabulary, models with different vocabularies, anything windows_of() refuses, and non-finite logits, naming the
 /// place in the text.
 Perplexity measure_perplexity(const models::Transformer& model, const models::Tokenizer& tokenizer,
                               const std::vector<int32_t>& tokens, const PerplexityOptions& options,

@@ -14,10 +14,10 @@ struct SpectraConfig {
   StudiedModelConfig model{};
   StudiedTextConfig text{};
   int64_t length = 512;  ///< of a span
-  int64_t spans = 8;     ///< that the activations are taken from: those from seed · spans on
+  int64_t spans = 8;     ///< for the activations, from seed · spans on
   int64_t layer = 0;
-  double energy = 0.9;  ///< share of the squares that an effective rank holds
-  int64_t rank = 16;    ///< whose share of the squares is reported
+  double energy = 0.9;  ///< share of the squares that defines an effective rank
+  int64_t rank = 16;    ///< the number of values whose share of the squares is reported
 };
 
 /// Throws Error naming the field and what is allowed.

@@ -15,14 +15,14 @@
 
 namespace headroom::tasks {
 
-/// Which model a study measures.
+/// The model a study measures.
 struct StudiedModelConfig {
   /// A GGUF file or a Hugging Face folder: a path, or its name below models/ of a data folder.
   std::string model;
   bool is_random = false;  ///< a copy of its shape with random weights: N(0, 0.02²), norms 1, biases 0
 };
 
-/// Which texts it reads.
+/// The text it reads.
 struct StudiedTextConfig {
   /// A text: a path, or its name below a data folder. "random": tokens drawn uniformly from the vocabulary.
   std::string text = "wikitext-2/wiki.test.raw";
@@ -34,38 +34,37 @@ struct StudiedTextConfig {
 void validate(const StudiedModelConfig& config);
 void validate(const StudiedTextConfig& config);
 
-/// A trained model in memory once for all trials of a process that measure it, and what was measured. Weights are read
-/// when they are first asked for, in f32: quantised ones unpacked, 16-bit ones where they lie. Safe to call from
-/// several threads.
+/// A trained model and its measurements, in memory once for all trials of a process. Reads weights on first use, in
+/// f32: unpacks quantised ones, leaves 16-bit ones in place. Safe to call from several threads.
 class StudiedModel {
  public:
-  /// The one of that config, opened unless some trial holds it. Throws Error when there is no such model, naming the
-  /// places where it was looked for, or its files are wrong.
+  /// The model of that config; opens it unless some trial holds it. Throws Error if there is no such model, naming the
+  /// places searched, or if its files are wrong.
   static std::shared_ptr<StudiedModel> of(const StudiedModelConfig& config, const DataRoots& roots);
 
   const models::ModelDescription& description() const { return files_->description(); }
   const models::Transformer& transformer(engine::Device device = engine::cpu);
-  /// The same with every matrix unpacked in f32, to be changed in parts or trained.
+  /// The same with every matrix unpacked to f32, to be edited or trained.
   const models::Transformer& unpacked(engine::Device device = engine::cpu);
-  /// Span `index` of a text, `length` tokens, after the model's beginning-of-text token (one of the `length`) where it
-  /// has one. A text is taken as it is, tokenised whole. Throws Error when the text or the file of spans is missing,
-  /// too short, or has no such span, and for a length beyond the model's context.
+  /// Span `index` of a text: `length` tokens, including the model's beginning-of-text token if it has one. The whole
+  /// text is tokenised, unchanged. Throws Error if the text or the file of spans is missing, too short, or has no such
+  /// span, and for a length beyond the model's context.
   std::vector<int64_t> span(const StudiedTextConfig& text, int64_t length, int64_t index);
-  /// Every head at the query `position` (0-based) of a span: one probe, with the query at its index 0. A span is run
-  /// once for the positions 2^k − 1, L/2 and L − 1, another position once more.
+  /// Probes every head at the query `position` (0-based) of a span; the query has index 0 in the probe. One run covers
+  /// positions 2^k − 1, L/2 and L − 1; any other takes another run.
   AttentionProbe probe(const StudiedTextConfig& text, int64_t length, int64_t index, int64_t position);
-  /// The spectra of every head, with the activations of spans [first, first + count): once for all who ask.
+  /// The spectra of every head, with activations of spans [first, first + count); computed once for all callers.
   std::shared_ptr<const std::vector<HeadSpectra>> spectra(const StudiedTextConfig& text, int64_t length, int64_t first,
                                                           int64_t count);
   /// The ids of a whole text, without a beginning-of-text token. Throws Error as span().
   const std::vector<int32_t>& tokens_of(const StudiedTextConfig& text);
   const models::ModelFiles& files() const { return *files_; }
   std::shared_ptr<const models::Tokenizer> tokenizer();
-  /// Its weights by our names, in f32.
+  /// Its weights under our names, in f32.
   std::unique_ptr<models::WeightSource> weights();
-  /// This model with an edit. It shares this one's memory, or lies in the mapped files as this one does.
+  /// This model with an edit. It shares this model's memory or mapped files.
   std::unique_ptr<models::Transformer> edited(const models::ModelEdit& edit, engine::Device device = engine::cpu);
-  /// What `make` gives, made once for all who ask by that key while the model is held. A key stands for one type.
+  /// The result of `make`, made once per key while the model is held. Each key stands for one type.
   template <class T, class Make>
   std::shared_ptr<const T> once(const std::string& key, const Make& make) {
     const std::shared_ptr<SharedValue> place = shared_value(key);

@@ -9,7 +9,7 @@
 
 namespace headroom::tasks {
 
-/// A point of one of the paper's curves, which are formulas: nothing is trained.
+/// A point on one of the paper's curves: a formula, without training.
 struct AllocationBoundConfig {
   using Made = class AllocationBound;
   /// `budget`: E_D(H) of one lag, see budget_curve(). `equal_heads`: Corollary 1 for H heads of width D/H.
@@ -39,7 +39,7 @@ class AllocationBound : public Measurement {
   double value_ = 0;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 inline std::set<std::string> metric_names_of(const AllocationBoundConfig&) { return {"bound"}; }
 
 }  // namespace headroom::tasks

@@ -8,40 +8,40 @@
 
 namespace headroom::tasks {
 
-/// What one lag may be given: `spent` of the budget buys `group`, at `error` per unit of ‖ρ‖.
+/// An option for one lag: `spent` of the budget buys `group`, with `error` per unit of ‖ρ‖.
 struct Offer {
   int64_t spent = 0;
   LagGroup group;
   double error = 0;
 };
 
-/// Picks at most one offer per lag so that Σ_picked ρ·error + Σ_others ρ is smallest, spending at most (`exact`: all
-/// of) the budget: min-plus dynamic programming over (lag, spent), exact. Cells of one lag are worked on in parallel;
-/// their values depend on no order.
+/// Picks at most one offer per lag to minimise Σ_picked ρ·error + Σ_others ρ, spending at most (`exact`: all of) the
+/// budget: exact min-plus dynamic programming over (lag, spent). Computes one lag's cells in parallel; their values
+/// depend on no order.
 class AllocationSearch {
  public:
-  /// `offers(lag)`: every offer of a lag, in any order, spending >= 1 each. Throws Error when lags times budget exceed
-  /// 2^27: their tables would not fit into a gigabyte.
+  /// `offers(lag)`: every offer of a lag, in any order, each spending >= 1. Throws Error if lags times budget exceed
+  /// 2^27: the tables would not fit into a gigabyte.
   AllocationSearch(const std::vector<double>& rho, int64_t budget, bool exact, Lags lags,
                    std::function<std::vector<Offer>(int64_t lag)> offers);
 
-  /// Throws Error when no choice spends what must be spent.
+  /// Throws Error if no choice spends what it must.
   Allocation best();
   /// The cheapest choice that differs from best() at a lag with ρ > 0.
   std::optional<Allocation> runner_up();
-  /// The smallest cost by budget 0..budget.
+  /// The least cost for each budget 0..budget.
   std::vector<double> cost_of_budget();
 
  private:
   using Row = std::vector<double>;
-  struct End {  ///< of a cheapest choice: after `lags` lags, `spent` is spent
+  struct End {  ///< of a cheapest choice: after `lags` lags, `spent` is used up
     double cost;
     size_t lags, spent;
   };
 
   double rho(size_t lag) const { return rho_[lag - 1]; }
   bool drops_any() const { return lags_ == Lags::subset; }
-  /// The offers of a lag that no other offer beats.
+  /// A lag's offers that no other offer beats.
   const std::vector<Offer>& useful(size_t lag);
   Row step(const Row& from, size_t lag);
   void forward();
@@ -56,10 +56,10 @@ class AllocationSearch {
   Lags lags_;
   std::function<std::vector<Offer>(int64_t)> offers_;
   std::vector<std::vector<Offer>> useful_;
-  std::vector<bool> is_convex_;  ///< by lag, once useful
+  std::vector<bool> is_convex_;  ///< by lag, for useful offers
   std::vector<double> rest_;     ///< rest_[i] = Σ_{k > i} ρ_k
   std::vector<Row> before_;      ///< before_[i][s]: lags 1..i, exactly s spent
-  std::vector<Row> after_;       ///< after_[i][b]: lags i+1.., b left for them (to be spent whole when exact)
+  std::vector<Row> after_;       ///< after_[i][b]: lags i+1.., with b left for them (to be spent in full if exact)
 };
 
 }  // namespace headroom::tasks

@@ -5,28 +5,28 @@
 
 namespace headroom::tasks {
 
-/// What a group of attention heads can fetch: f(t) = Σ_k amplitudes_k nodes_k^t over t = 0, 1, 2, …, nodes e^{−β} in
-/// (0, 1). Lemma E.1 of the paper claims that m of them reach δ_T to 1.3 e^{0.02T}/m in ℓ1. It is false; this is the
-/// law that replaces it, with what proves each half of it.
+/// The functions a group of attention heads can fetch: f(t) = Σ_k amplitudes_k nodes_k^t over t = 0, 1, 2, …, with
+/// nodes e^{−β} in (0, 1). Lemma E.1 of the paper claims that m of them reach δ_T to 1.3 e^{0.02T}/m in ℓ1. It is
+/// false; this file has the law that replaces it, with a proof of each half.
 struct ExponentialSum {
   std::vector<double> nodes, amplitudes;
   double l1 = 1;  ///< Σ_t |[t = T] − f(t)|
   /// Σ_k |amplitude_k| / (1 − node_k): size of the value weights; a forward pass errs by about ε·gain.
   double gain = 0;
-  double ln_gain = 0;  ///< its logarithm, right also where the gain is no double
+  double ln_gain = 0;  ///< its logarithm, correct even if the gain overflows a double
 };
 
-/// Elementary symmetric polynomials e_0 … e_m of the nodes, or of the others where one is left out.
+/// Elementary symmetric polynomials e_0 … e_m of the nodes, optionally leaving one out.
 std::vector<double> elementary_symmetric(const std::vector<double>& nodes, std::optional<size_t> without = {});
 
-/// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best; its
-/// infimum 0 (not attained) for terms >= lag + 1. Throws Error when lag or terms is < 1.
+/// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best;
+/// infimum 0 (not attained) for terms >= lag + 1. Throws Error if lag or terms is < 1.
 double best_l1(int64_t lag, int64_t terms);
 
-/// 50/e, the smallest C for which C e^{0.02T}/m is above best_l1 for all T and m; it is needed at T = m = 50.
+/// 50/e, the least C for which C e^{0.02T}/m is above best_l1 for all T and m; T = m = 50 needs it.
 double smallest_true_constant();
 
-/// Numbers of terms for which the lemma's bound is below best_l1 at this lag: 1.3 e^{0.02T} < m <= T.
+/// The numbers of terms for which the lemma's bound is below best_l1 at this lag: 1.3 e^{0.02T} < m <= T.
 struct TermRange {
   int64_t first = 0, last = 0;
 };
@@ -35,18 +35,18 @@ std::optional<TermRange> failing_terms(int64_t lag);
 /// The lemma's C(1) = sup |Ψ'| / (1 − 1/e), with Ψ(x) = exp(−1/(1 − x²)); the paper rounds it to 1.3.
 struct BumpConstant {
   double steepest = 0;  ///< sup |Ψ'|
-  double at = 0;        ///< x > 0 where it is reached
+  double at = 0;        ///< the x > 0 that reaches it
   double constant = 0;  ///< C(1)
 };
 BumpConstant bump_constant();
 
-/// The proof of the law's first half: y with |y_t| <= 1, y_T = 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that
-/// Σ_t |δ_T(t) − f(t)| >= y_T = 1 whatever the amplitudes. y_t = p_{t−T+J} / p_J from the coefficients of Π (z − x_k),
-/// p_J the largest. From t = 0 on. Throws Error unless the nodes are in (0, 1) and at most `lag` of them.
+/// Proves the law's first half: y with |y_t| <= 1, y_T = 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that Σ_t
+/// |δ_T(t) − f(t)| >= y_T = 1 for any amplitudes. y_t = p_{t−T+J} / p_J from the coefficients of Π (z − x_k), p_J the
+/// largest. From t = 0 on. Throws Error unless the nodes are in (0, 1) and at most `lag` of them.
 std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag);
 
-/// The law's second half: the sum that is [t = lag] for t = 0 … m − 1, m > lag distinct nodes. Amplitudes, l1 and gain
-/// in closed form without cancellation: all later f(t) have one sign, and
+/// The law's second half: the sum that equals [t = lag] for t = 0 … m − 1, with m > lag distinct nodes. Amplitudes, l1
+/// and gain in closed form without cancellation: all later f(t) have one sign, and
 ///   l1 = S_{m−T}(x) / Π (1 − x_k),   S_r = Σ_{j>=r} (−1)^{j−r} e_j(x),   e_j elementary symmetric,
 /// which is Π 1/(1 − x_k) − 1 at m = T + 1, and falls to 0 as all nodes do. Throws Error unless lag >= 0 and the nodes
 /// are distinct, in (0, 1), and more than `lag`.
@@ -59,14 +59,14 @@ std::vector<double> linear_rates(double step, int64_t terms);
 /// e^{−β_k}, β_k = low·(high/low)^{k/(m−1)}.
 std::vector<double> geometric_rates(double low, double high, int64_t terms);
 
-/// What Lemma F.1 that the paper cites seems to construct (our reading; neither paper prints the numbers):
+/// Lemma F.1, which the paper cites, seems to construct this (our reading; neither paper prints the numbers):
 /// f(t) = e^{−at} Q(e^{−at}), Q the Chebyshev interpolant of degree m − 1 on [0, 1] of e·e^{aT} Ψ((x − μ)/σ),
 /// μ = e^{−aT}, σ = e^{−aT} − e^{−a(T+1)}. Gives its ℓ1 error.
 double bump_construction_error(double rate, int64_t lag, int64_t terms);
 
-/// The least l1 + ε·gain of interpolate() over m <= heads Chebyshev nodes and their scale c: what a group of `heads`
-/// heads can reach in a forward pass whose numbers have unit roundoff `epsilon`, by a worst-case guess of its rounding.
-/// No nodes, and an estimate of 1, where nothing beats fetching nothing. Heads beyond the best m get amplitude 0.
+/// The least l1 + ε·gain of interpolate() over m <= heads Chebyshev nodes and their scale c: the error that `heads`
+/// heads can reach in a forward pass with unit roundoff `epsilon`, by a worst-case guess of its rounding. If nothing
+/// beats fetching nothing, there are no nodes and the estimate is 1. Heads beyond the best m get amplitude 0.
 struct FloatFit {
   double estimate = 1;  ///< l1 + ε·gain
   double scale = 0;     ///< c; 0 without nodes

@@ -20,8 +20,8 @@ engine::Tensor balanced(const engine::Tensor& a, const engine::Tensor& s, int64_
 /// ‖x_t‖ of every column of tokens (D, L), f64.
 std::vector<double> token_norms(const engine::Tensor& tokens);
 
-/// What Corollary 2 of the paper speaks of: M replaced by its rank-r truncated SVD, under causal softmax over keys j <=
-/// l with the bias −slope·(l − j). All per query l = 1 … L; bounds as natural logarithms, as e^{2Δ} overflows.
+/// Corollary 2 of the paper: errors of replacing M by its rank-r truncated SVD, under causal softmax over keys j <= l
+/// with the bias −slope·(l − j). All per query l = 1 … L; bounds as natural logarithms, because e^{2Δ} overflows.
 struct LowRankErrors {
   double sigma_first = 0;  ///< σ_1(M)
   double sigma_next = 0;   ///< σ_{r+1}(M)
@@ -34,7 +34,7 @@ struct LowRankErrors {
   /// x_l.
   std::vector<double> ln_sharp;
 };
-/// Throws Error as low_rank_errors() does for a head, whatever its tokens.
+/// Throws Error as low_rank_errors() does for a head, for any tokens.
 void check_low_rank(const HeadMaps& maps, int64_t rank);
 /// tokens (D, L), f64; the slope is `alibi_slope`, not the head's own. Throws Error unless 1 <= rank < d_H <= D, shapes
 /// agree and all is finite, and for a head with rotary positions or without a causal mask.
@@ -46,15 +46,15 @@ struct TruncationError {
 };
 TruncationError truncation_error(const HeadMaps& maps, int64_t rank);
 
-/// The best rank-r replacement of M where inputs have second moments C_x (queries) and C_y (keys), both (D, D): the
-/// error √tr(Eᵀ C_x E C_y) is least at √(Σ_{i>r} s_i²), s the singular values of C_q^{1/2} C_k^{1/2}, C_q = W_Q C_x
-/// W_Qᵀ, C_k = W_K C_y W_Kᵀ (slip 5 of the paper: the plain SVD ignores the inputs). Both throw Error for moments that
-/// are not finite, symmetric and positive semidefinite.
+/// The best rank-r replacement of M for inputs with second moments C_x (queries) and C_y (keys), both (D, D): the least
+/// error √tr(Eᵀ C_x E C_y) is √(Σ_{i>r} s_i²), with s the singular values of C_q^{1/2} C_k^{1/2}, C_q = W_Q C_x W_Qᵀ,
+/// C_k = W_K C_y W_Kᵀ (slip 5 of the paper: the plain SVD ignores the inputs). Both throw Error for moments that are
+/// not finite, symmetric and positive semidefinite.
 std::vector<double> whitened_singular_values(const HeadMaps& maps, const engine::Tensor& cx, const engine::Tensor& cy);
 /// The weighted error of the plain truncated SVD.
 double plain_weighted_error(const HeadMaps& maps, int64_t rank, const engine::Tensor& cx, const engine::Tensor& cy);
 
-/// The largest singular value, 0 of an empty matrix.
+/// The largest singular value; 0 for an empty matrix.
 double spectral_norm(const engine::Tensor& a);
 
 }  // namespace headroom::tasks

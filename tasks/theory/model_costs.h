@@ -5,26 +5,26 @@
 
 namespace headroom::tasks {
 
-/// Bytes of the numbers that a training or an inference holds.
+/// Bytes per number in a training or an inference.
 struct NumberWidths {
   int64_t weight = 4, gradient = 4, activation = 4, cache = 4;
-  int64_t master = 0;  ///< a second, f32 copy of the weights, for narrower ones
+  int64_t master = 0;  ///< an extra f32 copy of narrower weights
 };
 
-/// f32: everything in 4 bytes. bf16 and f16: weights, gradients, activations and cache in 2, an f32 master copy.
+/// f32: 4 bytes for everything. bf16 and f16: 2 for weights, gradients, activations and cache, plus an f32 master copy.
 NumberWidths widths_of(int64_t bytes);
 
-/// What a Transformer costs, by count: matrix products, and tensors that must be held. Sequences of `context` tokens.
+/// A Transformer's costs, by count: matrix products, and tensors that must be held. Sequences of `context` tokens.
 struct ModelCosts {
   int64_t parameters = 0;
   double forward_flops = 0;   ///< per token; a multiply-add counts 2; attention over all `context` keys, causal or not
-  double backward_flops = 0;  ///< twice the forward's: a gradient each for weights and inputs
-  double kv_bytes = 0;        ///< keys and values of one token, all layers
+  double backward_flops = 0;  ///< twice the forward's: one gradient for weights, one for inputs
+  double kv_bytes = 0;        ///< keys and values per token, all layers
   /// Held for backward by one batch: input and output of each norm, Q, K, V, the attention's output, hidden layers, and
-  /// the logits (f32). A fused attention that keeps one f32 sum per query, not its L × L weights.
+  /// the logits (f32). Assumes a fused attention that keeps one f32 sum per query, not its L × L weights.
   double activation_bytes = 0;
-  double score_bytes = 0;      ///< what an attention that keeps its L × L weights holds in addition
-  double recompute_bytes = 0;  ///< in place of activation_bytes where each block is computed again in backward
+  double score_bytes = 0;      ///< the extra for an attention that keeps its L × L weights
+  double recompute_bytes = 0;  ///< replaces activation_bytes if backward recomputes each block
   double weight_bytes = 0, gradient_bytes = 0;
   double optimizer_bytes = 0;  ///< AdamW: two f32 moments, and the master copy
 
@@ -37,14 +37,14 @@ struct ModelCosts {
 ModelCosts model_costs(const models::TransformerConfig& model, int64_t batch, int64_t context,
                        const NumberWidths& widths);
 
-/// A machine's speeds: the two ceilings of a roofline.
+/// A machine's speeds: a roofline's two ceilings.
 struct Ceilings {
   double flops = 0;      ///< matrix-product FLOP/s
   double bandwidth = 0;  ///< bytes/s of memory
 };
 
-/// Least seconds that a machine with these ceilings needs: each phase takes the larger of FLOPs/flops and
-/// bytes/bandwidth (Williams et al., 2009), with the bytes that it cannot do without.
+/// The least seconds on a machine with these ceilings: each phase takes the larger of FLOPs/flops and bytes/bandwidth
+/// (Williams et al., 2009), counting only indispensable bytes.
 struct RooflineTimes {
   double prefill = 0;     ///< forward over batch × context tokens; weights read once, the cache written
   double decode = 0;      ///< the next token of every sequence of the batch; weights and whole cache read

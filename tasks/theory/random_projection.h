@@ -4,9 +4,9 @@
 
 namespace headroom::tasks {
 
-/// What a projection on a uniformly random `rank`-dimensional subspace of R^dim leaves of a unit vector x: the residual
-/// ‖x − Πx‖, whose square has the law Beta((D − r)/2, r/2), whatever x. The paper's lemma on random projections bounds
-/// it; the law is exact. Functions throw Error unless 1 <= rank < dim.
+/// The law of the residual ‖x − Πx‖ of a unit vector x projected on a uniformly random `rank`-dimensional subspace of
+/// R^dim: its square is Beta((D − r)/2, r/2) for any x. The paper's lemma on random projections bounds it; the law is
+/// exact. Functions throw Error unless 1 <= rank < dim.
 class ProjectionLaw {
  public:
   ProjectionLaw(int64_t dim, int64_t rank);
@@ -18,8 +18,8 @@ class ProjectionLaw {
   double distribution(double square) const;
   /// P(residual > √(1 − r/D) + epsilon), epsilon >= 0.
   double tail(double epsilon) const;
-  /// The u <= 1 for which P(residual > u) = probability: with δ/N, no residual of N vectors is above it but with
-  /// probability δ, by the union bound. This is what the paper's concentration term stands for.
+  /// The u <= 1 with P(residual > u) = probability: with δ/N, all residuals of N vectors are below it except with
+  /// probability δ, by the union bound. The paper's concentration term stands for this.
   double quantile(double probability) const;
 
  private:
@@ -30,12 +30,12 @@ class ProjectionLaw {
 inline constexpr double concentration_constant = 0.25;
 /// The lemma's tail 2 exp(−c D ε²).
 double lemma_tail(int64_t dim, double epsilon);
-/// The lemma's √(1 − r/D) + √(ln(2N/δ) / (cD)): a bound of `vectors` N residuals at once with probability 1 − δ. Above
-/// 1 it says nothing.
+/// The lemma's √(1 − r/D) + √(ln(2N/δ) / (cD)): bounds all N residuals of `vectors` at once with probability 1 − δ.
+/// Vacuous above 1.
 double lemma_residual(int64_t dim, int64_t rank, int64_t vectors, double delta);
 
-/// Squared residuals of one unit vector under `samples` random subspaces, each spanned by normal vectors that are
-/// orthonormalised. The vector is e_1: no step knows that it is special. A function of the seed.
+/// Squared residuals of one unit vector under `samples` random subspaces, each spanned by orthonormalised normal
+/// vectors. The vector is e_1, which no step exploits. A function of the seed.
 std::vector<double> sample_residuals(int64_t dim, int64_t rank, int64_t samples, uint64_t seed);
 
 /// Kolmogorov–Smirnov's √n·sup|F_n − F| of squared residuals against the law; above 1.63 in one case of a hundred.

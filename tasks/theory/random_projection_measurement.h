@@ -6,7 +6,7 @@
 
 namespace headroom::tasks {
 
-/// The lemma on random projections, on samples.
+/// Tests the lemma on random projections on samples.
 struct RandomProjectionConfig {
   using Made = class RandomProjectionMeasurement;
   int64_t dim = 64, rank = 16;
@@ -33,7 +33,7 @@ class RandomProjectionMeasurement : public Measurement {
   RandomProjectionConfig config_;
 };
 
-/// The names of its metrics for a config.
+/// The metric names of a config.
 inline std::set<std::string> metric_names_of(const RandomProjectionConfig&) {
   return {"mean_square", "expected_square", "z_score",        "distance",    "tail",
           "exact_tail",  "tail_bound",      "union_residual", "union_bound", "tightness"};

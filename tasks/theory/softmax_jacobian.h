@@ -4,9 +4,9 @@
 
 namespace headroom::tasks {
 
-/// The Jacobian J = diag(p) − pp^T of softmax at one query's logits, p = softmax(z), and what bounds it (paper, Thm. 2
-/// and its proof; the sharper ones are ours). Logarithms are natural; a norm may be below the smallest double while its
-/// logarithm is right. O(n) in the number n of keys, no matrix.
+/// The Jacobian J = diag(p) − pp^T of softmax at one query's logits, p = softmax(z), and its bounds (paper, Thm. 2 and
+/// its proof; the sharper ones are ours). Logarithms are natural; they stay correct even if a norm underflows a double.
+/// O(n) in the number n of keys, no matrix.
 struct SoftmaxJacobian {
   double norm = 0;         ///< ‖J‖₂; 0 for n = 1
   double ln_norm = 0;      ///< −∞ for n = 1
@@ -25,16 +25,16 @@ struct SoftmaxJacobian {
   double row_sum = 0;      ///< largest |(J·1)_i| in units of p_i: 0 up to rounding, so rank(J) <= n − 1
 };
 
-/// ‖J‖₂ is the largest root λ of the secular equation Σ p_i²/(p_i − λ) = 1, which has one root in [p_(2), p_(1)]. It is
-/// found by bisection in units of p_(2)/p_(1), so that nothing underflows. Throws Error when there are no logits or one
-/// is not finite.
+/// ‖J‖₂ is the largest root λ of the secular equation Σ p_i²/(p_i − λ) = 1, the only root in [p_(2), p_(1)]. Found by
+/// bisection in units of p_(2)/p_(1), so that nothing underflows. Throws Error if there are no logits or one is not
+/// finite.
 SoftmaxJacobian softmax_jacobian(const std::vector<double>& logits);
 
 /// ln of the theorem's 2 e^{2Δ}/s for a Δ and a number of keys.
 double ln_softmax_bound(double delta, int64_t keys);
 
-/// How many of the inequalities do not hold, to rounding: the bounds above, ‖J‖ <= 1/2, p_(2) <= ‖J‖ <= p_(1),
-/// e^{−2Δ}/n <= p <= e^{2Δ}/n, and J·1 = 0 (rank <= n − 1). `delta`: the theorem's Δ, at least the data's own.
+/// The number of inequalities that fail, up to rounding: the bounds above, ‖J‖ <= 1/2, p_(2) <= ‖J‖ <= p_(1), e^{−2Δ}/n
+/// <= p <= e^{2Δ}/n, and J·1 = 0 (rank <= n − 1). `delta`: the theorem's Δ, at least the data's own.
 int broken_inequalities(const SoftmaxJacobian& j, double delta, int64_t keys);
 
 }  // namespace headroom::tasks

@@ -10,22 +10,22 @@
 
 namespace headroom::tasks {
 
-/// Parts that a fixed set is cut into, to tell how far its metrics would be off on other data.
+/// The number of parts of a fixed set, to estimate how its metrics would vary on other data.
 inline constexpr int64_t evaluation_parts = 16;
 
 struct Evaluation {
   Metrics metrics;
   std::vector<std::pair<double, double>> predictions;  ///< (target, output), of the first part that has any
   /// Metric → the jackknife's pseudo-values (Tukey, 1958), one for each of K = evaluation_parts consecutive parts of
-  /// the set, equal to within a sequence: K·m − (K − 1)·m₋ₖ, where m₋ₖ is the metric without part k. Their mean
-  /// estimates the metric, their standard deviation / √K its standard error over data like these. Empty for a set of
-  /// fewer than K sequences; a metric whose pseudo-values are not all finite has none.
+  /// the set, equal in size to within a sequence: K·m − (K − 1)·m₋ₖ, where m₋ₖ is the metric without part k. Their mean
+  /// estimates the metric, their standard deviation / √K its standard error over such data. Empty for fewer than K
+  /// sequences; a metric with a non-finite pseudo-value has none.
   std::map<std::string, std::vector<double>> parts;
 };
 
-/// A model on a fixed set, without dropout and without touching any random stream; in parts of `batch` sequences, so
-/// that no more memory is needed than in training. Each sequence goes through the model once. `goes_on`, where there is
-/// one, is asked before each part; once it says no, the result is empty.
+/// Evaluates a model on a fixed set, without dropout or random streams; in parts of `batch` sequences, so that it needs
+/// no more memory than training. Each sequence goes through the model once. Asks `goes_on`, if given, before each part;
+/// once it says no, the result is empty.
 Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch,
                     const std::function<bool()>& goes_on = {});
 
