@@ -5,9 +5,9 @@
 
 namespace headroom::engine {
 
-/// C (m, n) = A (m, k) · B (k, n) + bias, on one thread; n ≤ gemm_tile_columns. Element (i, p) of A lies at
-/// a[i·a_row + p·a_column], and B's likewise; c's rows are `ldc` apart. bias (n) or null. With `add` the product is
-/// added to C, without a bias.
+/// C (m, n) = A (m, k) · B (k, n) + bias, on one thread; n ≤ gemm_tile_columns. Element (i, p) of A is a[i·a_row +
+/// p·a_column], and B's likewise; c's rows are `ldc` apart. bias (n) or null. With `add`, adds the product to C,
+/// without a bias.
 template <class T>
 struct GemmTile {
   int64_t m, n, k;
@@ -21,7 +21,7 @@ struct GemmTile {
   bool add;
 };
 inline constexpr int64_t gemm_tile_columns = 256;
-/// Block of k whose panel of B (k × 2 vectors) stays in the first-level cache, and rows of A that stay in the second.
+/// Block of k: its panel of B (k × 2 vectors) stays in first-level cache, gemm_row_block rows of A in second-level.
 inline constexpr int64_t gemm_k_block = 256, gemm_row_block = 96;
 /// Elements of scratch that gemm_tile needs, 64-byte aligned: the packed block of B and one of A.
 inline constexpr int64_t gemm_scratch = gemm_k_block * (gemm_tile_columns + gemm_row_block);

@@ -1,10 +1,10 @@
 #pragma once
-// f16 and bf16 numbers in memory as f32, for files that are compiled once per instruction set.
+// f16 and bf16 in memory as f32, for files compiled once per instruction set.
 #include "engine/cpu/simd.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 
-/// The same bits as f16's conversion in engine/dtype.h, whatever the level; a NaN may differ in its payload.
+/// Same bits as f16's conversion in engine/dtype.h on every level; a NaN may differ in its payload.
 static inline float half_at(const uint8_t* bytes) {
   uint16_t bits;
   std::memcpy(&bits, bytes, 2);

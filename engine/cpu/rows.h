@@ -1,11 +1,11 @@
 #pragma once
 #include "engine/cpu/simd.h"
 
-// Loops along one row of floats whose length is no multiple of the vector's, for files that are compiled once per
-// instruction set. A body sees every vector through `at`, which is whole or, at the row's end, partial.
+// Loops along a row of floats of any length, for files compiled once per instruction set. A body sees every vector
+// through `at`, which is whole or, at the row's end, partial.
 namespace headroom::engine::HEADROOM_ISA {
 
-/// All lanes lie within the row.
+/// All lanes are within the row.
 struct Whole {
   Vec load(const float* p) const { return HEADROOM_ISA::load(p); }
   void store(float* p, Vec x) const { HEADROOM_ISA::store(p, x); }
@@ -13,7 +13,7 @@ struct Whole {
   Vec keep(Vec x) const { return x; }
 };
 
-/// Only the first n lanes do: the others load as zero and are not stored.
+/// Only the first n lanes are: the others load as zero and are not stored.
 struct Part {
   int64_t n;
   Vec load(const float* p) const { return load_first(p, n); }
@@ -27,7 +27,7 @@ struct Part {
   Vec keep(Vec x) const { return keep(x, Vec(0.0f)); }
 };
 
-/// Calls f(i, at) for every vector of a row of n elements, from the first to the last.
+/// Calls f(i, at) for every vector of a row of n elements, in order.
 template <class F>
 static inline __attribute__((always_inline)) void for_each_vec(int64_t n, const F& f) {
   int64_t i = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// One vector type of f32 and the functions kernels need, written once for every instruction set. Included only by files
-// that are compiled once per level with HEADROOM_ISA set to `portable`, `avx2` or `avx512`. Everything lives in that
-// namespace, so that no two levels share a symbol.
+// One f32 vector type and the functions kernels need, written once for every instruction set. Only files that are
+// compiled once per level, with HEADROOM_ISA set to `portable`, `avx2` or `avx512`, may include it. Everything is in
+// that namespace, so no two levels share a symbol.
 #include <cstdint>
 #include <cstring>
 
@@ -63,7 +63,7 @@ static inline Vec load(const float* p) {
   return x;
 }
 static inline void store(float* p, Vec x) { std::memcpy(p, &x.v, sizeof(x.v)); }
-/// The first n < lanes elements; the rest is zero.
+/// Loads the first n < lanes elements and zeros.
 static inline Vec load_first(const float* p, int64_t n) {
   Vec x(0.0f);
   std::memcpy(&x.v, p, static_cast<size_t>(n) * sizeof(float));
@@ -81,7 +81,7 @@ static inline Vec select(Mask mask, Vec a, Vec b) {
 #endif
 }
 
-/// Whether a condition holds in any lane: for the rare path of a function.
+/// True if a condition holds in any lane: for a function's rare path.
 static inline bool any(Mask mask) {
 #if defined(__AVX512F__)
   return _mm512_movepi32_mask((__m512i)mask.v) != 0;
@@ -94,7 +94,7 @@ static inline bool any(Mask mask) {
 #endif
 }
 
-/// a·b + c; rounded once where the level has FMA.
+/// a·b + c; rounded once if the level has FMA.
 static inline Vec fma(Vec a, Vec b, Vec c) {
 #if defined(__AVX512F__)
   return Vec(reinterpret_cast<RawF>(_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v)));
@@ -105,7 +105,7 @@ static inline Vec fma(Vec a, Vec b, Vec c) {
 #endif
 }
 
-/// a > b ? a : b, so the second operand where they compare unordered: what the instruction does too.
+/// a > b ? a : b, so the second operand if either is NaN, like the instruction.
 static inline Vec maximum(Vec a, Vec b) {
 #if defined(__AVX512F__)
   return Vec(reinterpret_cast<RawF>(_mm512_maskz_max_ps(static_cast<__mmask16>(-1), (__m512)a.v, (__m512)b.v)));
@@ -158,7 +158,7 @@ static inline float maximum_of(Vec x) {
 namespace detail {
 static inline Vec as_float(RawI x) { return reinterpret_cast<RawF>(x); }
 static inline RawI as_int(Vec x) { return reinterpret_cast<RawI>(x.v); }
-/// Nearest integer of |x| < 2^22, as float and (in the low bits) as int: the sum with 1.5·2^23 leaves no fraction.
+/// Rounds |x| < 2^22 to the nearest integer, as float and (in the low bits) as int, by adding 1.5·2^23.
 static inline Vec round_near(Vec x) {
   const Vec magic(12582912.0f);
   return (x + magic) - magic;
@@ -166,7 +166,7 @@ static inline Vec round_near(Vec x) {
 static inline RawI to_int(Vec x) { return as_int(x + Vec(12582912.0f)) - 0x4b400000; }
 }  // namespace detail
 
-/// a·b - p exactly, where p is a·b rounded: what the rounding lost. |a| and |b| below 2^100, the result normal.
+/// The rounding error a·b - p, exactly, of p = a·b rounded. |a| and |b| below 2^100, the result normal.
 static inline Vec residual(Vec a, Vec b, Vec p) {
 #ifdef __AVX2__
   return fma(a, b, -p);
@@ -179,15 +179,15 @@ static inline Vec residual(Vec a, Vec b, Vec p) {
 }
 
 /// e^x as a polynomial p in [0.7, 1.42] and two powers of two, so that a factor can be multiplied in before the result
-/// leaves the normal range: it is rounded there once. A NaN is lost.
+/// becomes subnormal and is rounded, once. Loses a NaN.
 struct ScaledExp {
   Vec p, half, rest;
   Vec value() const { return p * half * rest; }
   /// c·e^x.
   Vec times(Vec c) const { return c * p * half * rest; }
 };
-/// x = n·ln 2 + r, a degree-6 polynomial in r. Below -150 as e^-150, which is 0 with any factor up to 10^19; above 89
-/// infinity.
+/// x = n·ln 2 + r, a degree-6 polynomial in r. Below -150 gives e^-150, which is 0 with any factor up to 10^19; above
+/// 89 infinity.
 static inline ScaledExp scaled_exp(Vec x) {
   const Vec clamped = minimum(maximum(x, Vec(-150.0f)), Vec(89.0f));
   const Vec n = detail::round_near(clamped * Vec(1.44269504f));
@@ -204,7 +204,7 @@ static inline ScaledExp scaled_exp(Vec x) {
   return {p, detail::as_float((half + 127) << 23), detail::as_float((exponent - half + 127) << 23)};
 }
 
-/// e^x within 3 ulp, subnormal results among them. Below -103.97 it gives 0, above 88.73 infinity; NaN stays NaN.
+/// e^x within 3 ulp, also for subnormal results. Below -103.97 it gives 0, above 88.73 infinity; NaN stays NaN.
 static inline Vec exp(Vec x) { return select(x == x, scaled_exp(x).value(), x); }
 /// c·e^x for |c| < 10^19, rounded into the subnormal range once; NaN stays NaN.
 static inline Vec times_exp(Vec c, Vec x) { return select(x == x, scaled_exp(x).times(c), x); }
@@ -214,7 +214,7 @@ static inline Vec times_exp(Vec c, Vec x) { return select(x == x, scaled_exp(x).
 static inline Vec log(Vec x) {
   const Mask tiny = x < Vec(1.17549435e-38f);
   const Vec scaled = select(tiny, x * Vec(8388608.0f), x);
-  const RawI bits = detail::as_int(abs(scaled));  // of a negative, whose NaN comes below, the next line would overflow
+  const RawI bits = detail::as_int(abs(scaled));  // the next line would overflow for a negative, whose NaN comes below
   const RawI shifted = bits - 0x3f3504f3;
   RawI n = shifted >> 23;
   const Vec m = detail::as_float((shifted & 0x7fffff) + 0x3f3504f3);

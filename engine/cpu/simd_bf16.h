@@ -1,6 +1,5 @@
 #pragma once
-// bf16 in memory as vectors of f32, and the product of pairs of bf16, for files that are compiled once per instruction
-// set.
+// bf16 in memory as f32 vectors, and products of bf16 pairs, for files compiled once per instruction set.
 #include "engine/cpu/simd.h"
 
 namespace headroom::engine::HEADROOM_ISA {
@@ -15,14 +14,14 @@ static inline Vec load_bf16(const uint16_t* p) {
   std::memcpy(&x, p, sizeof(x));
   return widened(x);
 }
-/// The first n < lanes elements; the rest is zero.
+/// Loads the first n < lanes elements and zeros.
 static inline Vec load_bf16_first(const uint16_t* p, int64_t n) {
   RawHalf x{};
   std::memcpy(&x, p, static_cast<size_t>(n) * sizeof(uint16_t));
   return widened(x);
 }
 
-/// The upper halves of f32, rounded to nearest even; a NaN stays one. `vcvtneps2bf16` would lose subnormal numbers.
+/// Rounds f32 to bf16, to nearest even; a NaN stays one. `vcvtneps2bf16` would lose subnormal numbers.
 static inline RawHalf to_bf16(Vec x) {
   const auto bits = reinterpret_cast<RawU>(x.v), upper = bits >> 16;
   const RawU rounded = (bits + 0x7fffu + (upper & 1u)) >> 16;
@@ -67,10 +66,10 @@ static inline Vec dot_step(Vec sum, Vec a, Vec b) { return flushed(fma_exact(flu
 }  // namespace detail
 #endif
 
-/// sum + a·b of two pairs per lane, as `vdpbf16ps` rounds it: first the product of the upper elements is added, then
-/// that of the lower ones, each by a multiplication and addition that rounds once, to nearest even; subnormal operands
-/// count as zero of their sign, and subnormal results become it. Without the instruction the same bits come from f32
-/// arithmetic (a NaN may differ in its payload), at a fraction of the speed.
+/// sum + a·b of two pairs per lane, rounded like `vdpbf16ps`: adds the product of the upper elements, then that of the
+/// lower ones, each with a single rounding to nearest even; subnormal operands and results become zero of their sign.
+/// Without the instruction, f32 arithmetic gives the same bits (a NaN may differ in its payload), at a fraction of the
+/// speed.
 static inline Vec dot_pairs(Vec sum, Pairs a, Pairs b) {
 #ifdef __AVX512BF16__
   return Vec(reinterpret_cast<RawF>(_mm512_dpbf16_ps((__m512)sum.v, (__m512bh)a.v, (__m512bh)b.v)));

@@ -1,6 +1,6 @@
 #pragma once
-// The f64 twin of simd.h's Vec, with what the kernels of linear algebra need, and names for both by scalar type. Same
-// rules: only for files that are compiled once per instruction set.
+// The f64 twin of simd.h's Vec, with the functions linear algebra needs, and names for both by scalar type. The same
+// rules apply: only for files compiled once per instruction set.
 #include "engine/cpu/simd.h"
 
 namespace headroom::engine::HEADROOM_ISA {
@@ -43,14 +43,14 @@ static inline VecD load(const double* p) {
   return x;
 }
 static inline void store(double* p, VecD x) { std::memcpy(p, &x.v, sizeof(x.v)); }
-// A masked load, not memcpy: columns of a factorisation have every length, and a call per end of one costs more than
-// the vector before it.
+// A masked load, not memcpy: columns of a factorisation have every length, and a call for each end costs more than the
+// vector before it.
 #if defined(__AVX2__) && !defined(__AVX512F__)
 static inline __m256i mask_of_first(int64_t n) {
   return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 #endif
-/// The first n < lanes_of<double> elements; the rest is zero.
+/// Loads the first n < lanes_of<double> elements and zeros.
 static inline VecD load_first(const double* p, int64_t n) {
 #if defined(__AVX512F__)
   return VecD(reinterpret_cast<RawD>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p)));
@@ -75,7 +75,7 @@ static inline void store_first(double* p, VecD x, int64_t n) {
 #endif
 }
 
-/// a·b + c; rounded once where the level has FMA.
+/// a·b + c; rounded once if the level has FMA.
 static inline VecD fma(VecD a, VecD b, VecD c) {
 #if defined(__AVX512F__)
   return VecD(reinterpret_cast<RawD>(_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v)));

@@ -1,10 +1,10 @@
 #pragma once
-// Philox4x32-10 (engine/rng.h) for kernels: the same words, many counters at a time. For kernel files only.
+// Philox4x32-10 (engine/rng.h) for kernel files only: the same words, many counters at a time.
 #include "engine/cpu/simd.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 
-/// Blocks that philox_words makes at a time.
+/// Blocks per call of philox_words.
 inline constexpr int philox_blocks = 8;
 
 #ifdef __AVX2__
@@ -40,7 +40,7 @@ static inline void philox_words(uint64_t index, uint64_t seed, uint32_t stream, 
     c1 = low1;
     c3 = low0;
   }
-  // From one vector per word to one block after another: 4 × 4 transposes within the halves, then the halves in order.
+  // Reorders one vector per word into consecutive blocks: 4 × 4 transposes within the halves, then the halves in order.
   const __m256i a = _mm256_unpacklo_epi32(c0, c1), b = _mm256_unpacklo_epi32(c2, c3);
   const __m256i c = _mm256_unpackhi_epi32(c0, c1), d = _mm256_unpackhi_epi32(c2, c3);
   const __m256i blocks04 = _mm256_unpacklo_epi64(a, b), blocks15 = _mm256_unpackhi_epi64(a, b);
@@ -72,7 +72,7 @@ static inline void philox_words(uint64_t index, uint64_t seed, uint32_t stream, 
 
 #endif
 
-/// Random bits of elements [first, first + n) of a key: `out` has room for n + 4 · philox_blocks + 4 words and receives
+/// Random bits of elements [first, first + n) of a key: `out` has room for n + 4 · philox_blocks + 4 words and holds
 /// them from out[result] on.
 static inline int64_t random_words(uint64_t first, int64_t n, uint64_t seed, uint32_t stream, uint32_t* out) {
   const auto skipped = static_cast<int64_t>(first % 4);
@@ -81,7 +81,7 @@ static inline int64_t random_words(uint64_t first, int64_t n, uint64_t seed, uin
   return skipped;
 }
 
-/// All bits of a lane set where its word is below `bound`, as unsigned numbers.
+/// Sets all bits of lanes whose word is below `bound`, unsigned.
 static inline Mask below(const uint32_t* words, uint32_t bound) {
   RawI x;
   std::memcpy(&x, words, sizeof(x));

@@ -7,9 +7,9 @@
 
 namespace headroom::engine {
 
-/// Elements of each bf16 operand that are in f32 at a time: several arrays of so many fit into the first-level cache.
+/// Elements of each bf16 operand widened at a time: several such arrays fit into the first-level cache.
 inline constexpr int64_t widened_run = 1024;
-/// The same where whole rows have to be: of rows so wide, as many as fit into the second-level cache.
+/// The same in whole rows: as many rows of this width as fit into the second-level cache.
 inline int64_t widened_rows(int64_t width) { return std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, width)); }
 
 /// `count` f32 arrays of n elements in memory that this thread keeps for its next task: f32 kernels read blocks of bf16
@@ -25,13 +25,13 @@ class WidenedBlocks {
   }
 
   float* operator[](int64_t i) const { return first_ + i * step_; }
-  /// x in f32, as the i-th array; null where x is.
+  /// Widens x into the i-th array; null if x is.
   const float* widen(int64_t i, const bf16* x, int64_t n) const {
     if (!x) return nullptr;
     kernel::widen_run(&x->bits, (*this)[i], n);
     return (*this)[i];
   }
-  /// The i-th array rounded to y, unless that is null.
+  /// Rounds the i-th array to y, unless that is null.
   void narrow(int64_t i, bf16* y, int64_t n) const {
     if (y) kernel::narrow_run((*this)[i], &y->bits, n);
   }
@@ -41,7 +41,7 @@ class WidenedBlocks {
   int64_t step_;
 };
 
-/// Calls f(i, n) for the blocks of widened_run elements, or of `step`, that cover [begin, end).
+/// Calls f(i, n) for blocks of widened_run elements, or of `step`, that cover [begin, end).
 template <class F>
 void for_each_block(int64_t begin, int64_t end, const F& f, int64_t step = widened_run) {
   for (int64_t i = begin; i < end; i += step) f(i, std::min(step, end - i));

@@ -19,7 +19,7 @@ struct AddBias {
   }
 };
 
-/// y (rows, width), rows of stride 1, += bias (width), for products that the library cannot add it to.
+/// y (rows, width), rows of stride 1, += bias (width), for products to which the library cannot add it.
 inline void add_bias(const Tensor& y, const Tensor& bias) {
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -29,7 +29,7 @@ inline void add_bias(const Tensor& y, const Tensor& bias) {
   y.dtype() == DType::f32 ? run(float{}) : run(double{});
 }
 
-/// y (chunks, width) = the sums of `chunk` rows each of x (rows, width), rows `stride` apart. A lane has a pack of
+/// y (chunks, width) = the sums of `chunk` rows each of x (rows, width), rows `stride` apart. A lane takes a pack of
 /// neighbouring columns, a warp every eighth row of its block's chunk.
 template <class T, class To, int pack>
 __global__ void bias_grad_kernel(const T* x, To* y, int64_t rows, int64_t width, int64_t stride, int64_t chunk,
@@ -52,7 +52,7 @@ __global__ void bias_grad_kernel(const T* x, To* y, int64_t rows, int64_t width,
       for (int k = 0; k < pack; ++k)
         if (column + k < width) own.at[k] += load(x[row * stride + column + k]);
   }
-  // Number k of every lane side by side, so that lanes write to different banks.
+  // Puts number k of all lanes side by side, so that lanes write to different banks.
   for (int k = 0; k < pack; ++k) sums[warp][k * block_columns + lane] = own.at[k];
   __syncthreads();
   for (int k = warp; k < pack && column + k < width; k += block_rows) {
@@ -62,8 +62,8 @@ __global__ void bias_grad_kernel(const T* x, To* y, int64_t rows, int64_t width,
   }
 }
 
-/// Σ over the rows of dy (rows, out), rows of stride 1, into dbias (out), in an order that the shape alone decides;
-/// sums and what is kept between two kernels are f32, or f64 of f64.
+/// Σ over the rows of dy (rows, out), rows of stride 1, into dbias (out), in an order that depends only on the shape;
+/// sums, also between the two kernels, are f32, or f64 for f64.
 template <class T, class To>
 void bias_grad(const Tensor& dy, const Tensor& dbias) {
   using C = Compute<T>;
@@ -89,14 +89,14 @@ void bias_grad(const Tensor& dy, const Tensor& dbias) {
                         dy.device());
 }
 
-/// The same for what a layer's gradient may be in: dbias of dy's dtype, or f32 of bf16.
+/// The same for a layer's gradient dtypes: dbias of dy's dtype, or f32 for bf16.
 inline void add_bias_grad(const Tensor& dy, const Tensor& dbias) {
   if (dy.dtype() == DType::f64) return bias_grad<double, double>(dy, dbias);
   if (dy.dtype() == DType::f32) return bias_grad<float, float>(dy, dbias);
   dbias.dtype() == DType::f32 ? bias_grad<bf16, float>(dy, dbias) : bias_grad<bf16, bf16>(dy, dbias);
 }
 
-/// A product over nothing.
+/// The result of a product with k = 0.
 inline void fill_zero(const Tensor& y) { copy_inplace(y, Tensor::zeros(y.shape(), y.dtype(), y.device())); }
 
 }  // namespace headroom::engine::cuda

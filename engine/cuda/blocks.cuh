@@ -4,10 +4,10 @@
 
 #include "engine/quantized/format.h"
 
-// The numbers of a quantised matrix one by one, with the bits of engine/quantized/dequantize_kernel.cpp.
+// Single numbers of a quantised matrix, with the bits of engine/quantized/dequantize_kernel.cpp.
 namespace headroom::engine::cuda {
 
-/// The machine of engine/quantized/formats/block.h: on the GPU a product and a sum after it would otherwise be joined.
+/// The machine of engine/quantized/formats/block.h: keeps the GPU from fusing a product with a sum after it.
 struct Gpu {
   HEADROOM_HD static uint32_t pair_at(const uint8_t* p) { return p[0] | static_cast<uint32_t>(p[1]) << 8; }
   HEADROOM_HD static float half(const uint8_t* p) {

@@ -3,17 +3,17 @@
 
 namespace headroom::engine {
 
-/// Throws Error with a vendor call that failed, its place and the reason. (A function, because nvcc cannot read fmt.)
+/// Throws Error with a failed vendor call, its place and the reason. (A function, because nvcc cannot read fmt.)
 [[noreturn]] void device_failure(const char* call, const char* file, int line, const char* reason);
 
 namespace cuda {
 
-/// Throws Error with a call of the CUDA runtime that failed, its place and the reason. After an error from which a GPU
-/// does not recover within a process, the first message says so, with the kernel that was launched last, and
-/// device_is_lost() is true from then on.
+/// Throws Error with a failed call of the CUDA runtime, its place and the reason. After an error from which the GPU
+/// cannot recover within the process, the first message says so, naming the last kernel launched, and device_is_lost()
+/// is true from then on.
 [[noreturn]] void cuda_failure(cudaError_t code, const char* call, const char* file, int line);
 
-/// The kernel that this process launched last; null before the first.
+/// The last kernel this process launched; null before the first.
 const char* last_kernel();
 void set_last_kernel(const char* name);
 

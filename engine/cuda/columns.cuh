@@ -5,11 +5,11 @@
 #include "engine/cuda/number.cuh"
 #include "engine/tensor.h"
 
-// Sums over rows, for every column: what a reduction of the first or a middle axis is, and the gradient of what is
-// broadcast to all rows.
+// Sums over rows for every column: reductions of the first or a middle axis, and gradients of tensors broadcast to all
+// rows.
 namespace headroom::engine::cuda {
 
-/// A block sums `chunk` rows of 32 columns: eight threads per column, whose sums are added in their order.
+/// A block sums `chunk` rows of 32 columns: eight threads per column, whose sums are added in order.
 inline constexpr int block_columns = 32, block_rows = 8;
 
 template <int vectors, class C, class To, class F>
@@ -35,7 +35,7 @@ __global__ void add_columns_kernel(F f, To* y, int64_t outer, int64_t rows, int6
   }
 }
 
-/// Elements as they lie, row by row.
+/// Elements in memory order, row by row.
 template <class T>
 struct ColumnValue {
   const T* x;
@@ -45,9 +45,9 @@ struct ColumnValue {
   }
 };
 
-/// y (outer, vectors, width) = Σ over each `rows` rows of what f(row, column, sums) adds to C sums[vectors]; `row`
-/// counts on over `outer`. Rows are cut into chunks where there are few columns, and the chunks' sums are added in
-/// their order by the same kernel: the bits depend on the shape alone. There must be rows and columns.
+/// y (outer, vectors, width) = Σ over each `rows` rows of the terms that f(row, column, sums) adds to C sums[vectors];
+/// `row` counts on over `outer`. If there are few columns, rows are cut into chunks whose sums the same kernel adds in
+/// order: the bits depend only on the shape. Needs at least one row and column.
 template <int vectors, class C, class To, class F>
 void add_columns(const char* name, int64_t outer, int64_t rows, int64_t width, const F& f, To* y, Device device) {
   static_assert(vectors <= block_rows);

@@ -7,8 +7,8 @@
 #include "engine/elementwise/binary.h"
 #include "engine/elementwise/unary.h"
 
-// GPU kernels of an elementwise op from the functor that also makes its reference loops and its SIMD kernels. Operands
-// may be strided and broadcast; results are row-major.
+// GPU kernels of an elementwise op, from the functor of its reference loops and SIMD kernels. Operands may be strided
+// and broadcast; results are row-major.
 namespace headroom::engine::cuda {
 
 /// N numbers of an operand.
@@ -51,7 +51,7 @@ struct Map {
   }
 };
 
-/// Whether y, row-major and written at i, and the operands of a walk take packs of N.
+/// True if y, row-major and written at i, and the operands of a walk allow packs of N.
 template <int N, class Y, int K, class... X>
 bool takes_packs(const Walk<K>& walk, const Y* y, const X*... x) {
   int k = 0;
@@ -60,8 +60,8 @@ bool takes_packs(const Walk<K>& walk, const Y* y, const X*... x) {
   return all;
 }
 
-/// y = f(x_0, x_1, …) element by element, for operands of the dtypes X, which broadcast to y; y is contiguous and not
-/// empty, and may be an operand.
+/// y = f(x_0, x_1, …) elementwise, for operands of dtypes X, which broadcast to y; y is contiguous, not empty, and may
+/// be an operand.
 template <class Y, class... X, class F, class... Operand>
 void map(const char* name, const F& f, const Tensor& y, const Operand&... x) {
   static_assert(sizeof...(Operand) == sizeof...(X), "a dtype for each operand");
@@ -81,7 +81,7 @@ struct Forward {
     return F::f(x...);
   }
 };
-/// dy · f'(x), from x or y, as the functor says, or from neither.
+/// dy · f'(x), from x, y or neither, as the functor says.
 template <class F>
 struct Backward {
   template <class C>
@@ -98,7 +98,7 @@ struct Backward {
     return dy * F::df(x, y);
   }
 };
-/// The same in bf16 of functors that name themselves `rough_in_bf16`.
+/// The same in bf16, for functors that declare `rough_in_bf16`.
 template <class F>
 struct RoughForward {
   __device__ float operator()(float x) const { return F::f(Rough(x)).value; }
@@ -143,13 +143,13 @@ void run_binary_grad(BinaryGradCall& c) {
   else map<T, T, T, T>("binary_grad", TimesSlope<SlopeA<F>>(), c.d, c.dy, c.a, c.b);
 }
 
-/// A row of a table for operands of dtype T, strided ones too.
+/// A table row for operands of dtype T, strided ones too.
 template <class T, class Call>
 Implementation<Call> packs_row(void (*run)(Call&)) {
   return {.name = "packs", .dtypes = dtype_of<T>(), .run = run, .takes_strided = true, .device = Device::Kind::cuda};
 }
 
-/// Adds the rows of a functor to an op's table: f32, f64 and bf16.
+/// Adds a functor's rows to an op's table: f32, f64 and bf16.
 template <class F>
 void add_unary(UnaryOp& op) {
   op.forward.add(packs_row<float>(run_unary<F, float>));

@@ -5,10 +5,10 @@
 
 namespace headroom::engine::cuda {
 
-/// A point in a stream's work: the host asks whether it was reached, another stream waits for it.
+/// A point in a stream's work: the host can ask if it was reached, and another stream can wait for it.
 class Event {
  public:
-  /// With `timed`, elapsed times between two of them can be asked for.
+  /// With `timed`, the time between two events can be measured.
   explicit Event(bool timed = false) {
     HEADROOM_CUDA(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
   }
@@ -24,7 +24,7 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   cudaEvent_t get() const { return event_; }
-  /// Puts it behind what the stream has queued.
+  /// Records it after the work queued on the stream.
   void record(cudaStream_t stream) const { HEADROOM_CUDA(cudaEventRecord(event_, stream)); }
   bool is_done() const {
     const cudaError_t code = cudaEventQuery(event_);
@@ -35,9 +35,9 @@ class Event {
     HEADROOM_CUDA(code);
     return true;
   }
-  /// The host waits for it.
+  /// Makes the host wait for it.
   void synchronize() const { HEADROOM_CUDA(cudaEventSynchronize(event_)); }
-  /// Milliseconds from an earlier event; both timed and done.
+  /// Milliseconds since an earlier event; both must be timed and done.
   float since(const Event& earlier) const {
     float ms = 0;
     HEADROOM_CUDA(cudaEventElapsedTime(&ms, earlier.event_, event_));

@@ -3,15 +3,15 @@
 
 #include "engine/cuda/rows.cuh"
 
-// The sum of exponentials that softmax and its losses divide by, in one sweep over a row.
+// The sum of exponentials in softmax and its losses, in one sweep over a row.
 namespace headroom::engine::cuda {
 
-/// max x and Σ e^(x - max x). A row that holds a NaN or +inf has a NaN for its sum, one of nothing but -inf 0.
+/// max x and Σ e^(x - max x). The sum is NaN if the row holds a NaN or +inf, and 0 if it is all -inf.
 template <class C>
 struct ExpSum {
   C top = C(-HUGE_VAL), sum = 0;
 
-  /// Adds some numbers; a new maximum rescales what was there, once for all of them.
+  /// Adds some numbers; a new maximum rescales the old sum, once for all of them.
   template <int n>
   __device__ void add(const C (&x)[n]) {
     C largest = top;
@@ -20,11 +20,11 @@ struct ExpSum {
       sum *= std::exp(top - largest);
       top = largest;
     }
-    const C base = top == -C(HUGE_VAL) ? C(0) : top;  // e^-inf = 0 where all is -inf; NaN for +inf
+    const C base = top == -C(HUGE_VAL) ? C(0) : top;  // e^-inf = 0 if all are -inf; NaN for +inf
     for (int k = 0; k < n; ++k) sum += std::exp(x[k] - base);
   }
 
-  /// The sum over all of the team, which each of them knows.
+  /// The team's sum, known to all of it.
   template <class Team>
   __device__ ExpSum joined(const Team& team) const {
     const C all = team.reduce(top, Larger());
@@ -32,7 +32,7 @@ struct ExpSum {
   }
 };
 
-/// Numbers i to i + pack of a row of n, of which the last pack may end in the gap before the next row: -inf there.
+/// Numbers i to i + pack of a row of n; the last pack may end in the gap before the next row, which reads as -inf.
 template <int pack, class T>
 __device__ inline Numbers<T, pack> load_of_row(const T* row, int64_t i, int64_t n, bool aligned) {
   if (i + pack <= n) return load_numbers<pack>(row + i, aligned);
@@ -41,7 +41,7 @@ __device__ inline Numbers<T, pack> load_of_row(const T* row, int64_t i, int64_t 
   return out;
 }
 
-/// Of n numbers that begin at x; `see(i, numbers)` is shown each pack.
+/// Sums n numbers from x on; `see(i, numbers)` is shown each pack.
 template <int pack, class T, class Team, class See>
 __device__ inline ExpSum<Compute<T>> exp_sum(const Team& team, const T* x, int64_t n, bool aligned, const See& see) {
   ExpSum<Compute<T>> total;

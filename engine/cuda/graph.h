@@ -5,7 +5,7 @@
 
 namespace headroom::engine::cuda {
 
-/// Work that was captured on a stream, ready to be queued again as a whole.
+/// Work captured on a stream, ready to be queued again as a whole.
 class GraphExec {
  public:
   explicit GraphExec(cudaGraph_t graph) { HEADROOM_CUDA(cudaGraphInstantiate(&exec_, graph, 0)); }
@@ -19,9 +19,9 @@ class GraphExec {
   cudaGraphExec_t exec_ = nullptr;
 };
 
-/// Captures what this thread queues on a stream, instead of running it, until finish(). While it lives, this thread may
-/// neither wait for the device nor copy between host and device nor ask for memory of the device: refuse_in_capture()
-/// says so, and the runtime refuses. Going without finish() drops what was captured.
+/// Captures the work that this thread queues on a stream, instead of running it, until finish(). Meanwhile this thread
+/// must not wait for the device, copy between host and device, or allocate device memory: refuse_in_capture() and the
+/// runtime refuse. Destroying it without finish() drops the captured work.
 class Capture {
  public:
   explicit Capture(cudaStream_t stream);
@@ -30,10 +30,10 @@ class Capture {
   Capture& operator=(const Capture&) = delete;
 
   std::unique_ptr<GraphExec> finish();
-  /// Whether this thread captures.
+  /// True if this thread is capturing.
   static bool is_on();
-  /// A point after all that the stream had queued before its capture began; null where the stream is not capturing. An
-  /// event that is recorded meanwhile would be part of the captured work. Thread-safe.
+  /// A point after all that the stream had queued before its capture began; null if it is not capturing. An event
+  /// recorded meanwhile would become part of the capture. Thread-safe.
   static std::shared_ptr<const Event> beginning(cudaStream_t stream);
 
  private:

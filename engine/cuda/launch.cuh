@@ -9,10 +9,10 @@
 #include "engine/cuda/check.h"
 #include "engine/shape.h"
 
-// The one way to start a kernel, on a GPU and on the emulator alike: `.cu` files hold no <<<>>> and no conditionals.
+// The one way to start a kernel, on a GPU and on the emulator: `.cu` files contain no <<<>>> and no conditionals.
 namespace headroom::engine::cuda {
 
-/// The queue that the context names.
+/// The context's queue.
 inline cudaStream_t stream() { return static_cast<cudaStream_t>(context().stream); }
 
 /// Blocks and threads of a launch, and the bytes that dynamic_shared() gives to each block.
@@ -21,9 +21,9 @@ struct LaunchShape {
   size_t shared_bytes = 0;
 };
 
-/// Queues kernel(arguments...) on the context's stream. `name` stands in error messages, profiles and traces. No
-/// blocks: nothing is launched. More than 48 KiB of shared memory is asked for by itself. Throws Error when the launch
-/// is refused.
+/// Queues kernel(arguments...) on the context's stream. `name` appears in error messages, profiles and traces. Launches
+/// nothing if there are no blocks. Requests more than 48 KiB of shared memory by itself. Throws Error if the launch is
+/// refused.
 template <class... P, class... A>
 void launch_kernel(const char* name, void (*kernel)(P...), const LaunchShape& shape, const A&... arguments) {
   if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return;
@@ -57,7 +57,7 @@ __device__ inline T* dynamic_shared() {
 #endif
 }
 
-/// A Shape (or strides) that travels to the GPU as a kernel's argument.
+/// A Shape (or strides) passed to the GPU as a kernel's argument.
 struct Dims {
   int64_t value[Shape::max_rank];
   int rank;
@@ -67,7 +67,7 @@ struct Dims {
   }
 };
 
-/// Where element i of a row-major walk over `shape` lies in a tensor of these strides.
+/// The offset of element i of a row-major walk over `shape` in a tensor of these strides.
 __device__ inline int64_t offset_of(int64_t i, const Dims& shape, const Dims& strides) {
   int64_t offset = 0;
   for (int axis = shape.rank - 1; axis >= 0; --axis) {

@@ -6,11 +6,10 @@
 
 #include "engine/dtype.h"
 
-// The instructions that CUDA C++ has no name for: products of small matrices by a warp's tensor cores, the loads that
-// feed them, copies that go on while the warp computes, and a power of two in one instruction. Each has two bodies: PTX
-// (PTX ISA, "Warp Level Matrix Multiply-Accumulate", "Asynchronous copy"), and on the emulator a function of the whole
-// warp with the same layouts of fragments. For lane l let g = l / 4 and t = l % 4; two neighbouring bf16 share a
-// register, the first in its low half.
+// Instructions without a name in CUDA C++: small matrix products on a warp's tensor cores, the loads that feed them,
+// asynchronous copies, and a power of two. Each has two bodies: PTX (PTX ISA, "Warp Level Matrix Multiply-Accumulate",
+// "Asynchronous copy"), and for the emulator a function of the whole warp with the same fragment layouts. For lane l
+// let g = l / 4 and t = l % 4; two neighbouring bf16 share a register, the first in its low half.
 namespace headroom::engine::cuda {
 
 /// d += a·b. a (16, 16): registers hold rows g, g + 8, g, g + 8 and columns 2t, 2t, 2t + 8, 2t + 8 (and the next).
@@ -40,8 +39,8 @@ __device__ inline void mma_m16n8k8(float (&d)[4], uint32_t a0, uint32_t a1, uint
 #endif
 }
 
-/// Four matrices (8, 8) from shared memory: lane l names row l % 8 of matrix l / 8, 16 bytes at a multiple of 16.
-/// Register m gets row g, columns 2t and 2t + 1 of matrix m; of its transpose when `transposed`. All 32 lanes call it.
+/// Loads four matrices (8, 8) from shared memory: lane l names row l % 8 of matrix l / 8, 16 bytes at a multiple of 16.
+/// Register m gets row g, columns 2t and 2t + 1 of matrix m; of its transpose if `transposed`. All 32 lanes call it.
 template <bool transposed>
 __device__ inline void load_matrices(uint32_t (&m)[4], const bf16* row) {
 #ifdef HEADROOM_CUDA_EMULATED
@@ -61,8 +60,8 @@ __device__ inline void load_matrices(uint32_t (&m)[4], const bf16* row) {
 #endif
 }
 
-/// Starts to copy 16, 8 or 4 bytes from global to shared memory, both at multiples of that; zeros unless `is_there`.
-/// They may be read after wait_for_copies(), by other threads after a barrier as well.
+/// Starts copying 16, 8 or 4 bytes from global to shared memory, both aligned to that size; zeros unless `is_there`.
+/// Readable after wait_for_copies(), for other threads also after a barrier.
 template <int bytes = 16>
 __device__ inline void copy_async(void* shared, const void* global, bool is_there) {
 #ifdef HEADROOM_CUDA_EMULATED
@@ -70,7 +69,7 @@ __device__ inline void copy_async(void* shared, const void* global, bool is_ther
 #else
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
   const int count = is_there ? bytes : 0;
-  if constexpr (bytes == 16)  // past the L1 cache, which the others cannot leave out
+  if constexpr (bytes == 16)  // bypasses the L1 cache, which the others cannot
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(count) : "memory");
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(global), "n"(bytes), "r"(count)
@@ -106,8 +105,8 @@ __device__ inline float fast_exp2(float x) {
 #endif
 }
 
-/// Four numbers from shared memory, at a multiple of 16 bytes, as written before the last barrier. The compiler does
-/// not know that they may have been loaded before, and so does not keep them in registers until now.
+/// Reads four numbers from shared memory, at a multiple of 16 bytes, as written before the last barrier. Hides from the
+/// compiler that they may have been loaded before, so that it does not keep them in registers.
 __device__ inline float4 load_again(const void* shared) {
 #ifdef HEADROOM_CUDA_EMULATED
   return *static_cast<const float4*>(shared);

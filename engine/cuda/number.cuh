@@ -3,7 +3,7 @@
 
 namespace headroom::engine::cuda {
 
-/// An element as the number that is computed with, and back, rounded to nearest even.
+/// Converts an element to the type it is computed in, and back, rounded to nearest even.
 template <class T>
 __device__ inline Compute<T> load(const T& x) {
   return static_cast<Compute<T>>(x);

@@ -1,5 +1,5 @@
 #pragma once
-// Named ranges for NVIDIA's profilers. Header-only in the toolkit; without it they are nothing.
+// Named ranges for NVIDIA's profilers. The toolkit's version is header-only; without it they do nothing.
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 namespace headroom::engine::cuda {

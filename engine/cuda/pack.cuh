@@ -3,18 +3,18 @@
 #include "engine/cuda/number.cuh"
 #include "engine/tensor.h"
 
-// Walks over tensors by packs: neighbouring elements that one instruction reads or writes. What cannot be read so (a
-// view that begins between two packs, a transposed operand, what is left behind the last pack) is walked by elements,
-// in the same kernel and with the same results.
+// Walks over tensors by packs: neighbouring elements that one instruction reads or writes. Anything else (a view that
+// starts between packs, a transposed operand, elements after the last pack) is walked by elements, in the same kernel
+// and with the same results.
 namespace headroom::engine::cuda {
 
-/// N elements side by side: one instruction where they fill 2, 4, 8 or 16 bytes.
+/// N neighbouring elements: one instruction if they fill 2, 4, 8 or 16 bytes.
 template <class T, int N>
 struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
   T value[N];
 };
 
-/// Whether packs of N may begin here.
+/// True if packs of N may start here.
 template <int N, class T>
 bool is_aligned(const T* address) {
   return reinterpret_cast<uintptr_t>(address) % alignof(Pack<T, N>) == 0;
@@ -28,7 +28,7 @@ constexpr int pack_size() {
   return static_cast<int>(16 / widest);
 }
 
-/// N elements that lie side by side, or one element N times (stride 0), as numbers. N = 1 takes any stride.
+/// N neighbouring elements, or one element N times (stride 0), as numbers. N = 1 takes any stride.
 template <int N, class T>
 __device__ inline void load_pack(const T* x, int64_t stride, Compute<T> (&numbers)[N]) {
   if (N > 1 && stride == 1) {
@@ -64,14 +64,14 @@ void launch_packs(const char* name, int64_t n, bool whole, const G& g) {
                 packs, g);
 }
 
-/// A row-major walk over a shape, and where its elements lie in K tensors. Neighbouring axes that all of them walk as
-/// one are one, so that contiguous operands have one axis and no division.
+/// A row-major walk over a shape, with offsets in K tensors. Merges neighbouring axes if all tensors allow it, so
+/// contiguous operands have one axis and need no division.
 template <int K>
 struct Walk {
   int64_t shape[Shape::max_rank];
   int64_t strides[K][Shape::max_rank];
   int rank = 0;
-  bool is_narrow = true;  ///< 32-bit division is enough
+  bool is_narrow = true;  ///< 32-bit division suffices
 
   explicit Walk(const Shape& out, const Shape (&given)[K]) : shape{}, strides{} {
     is_narrow = out.numel() <= INT32_MAX;
@@ -86,8 +86,8 @@ struct Walk {
     if (rank == 0) shape[rank++] = 1;  // one element
   }
 
-  /// Whether packs of n elements do not cross an axis, and begin at multiples of `bytes` in tensor k: its address and
-  /// the size of its elements.
+  /// True if packs of n elements do not cross an axis and start at multiples of `bytes` in tensor k, given its address
+  /// and element size.
   bool takes_packs(int n, int k, const void* address, int64_t size) const {
     const int last = rank - 1;
     if (rank > 1 && shape[last] % n != 0) return false;
@@ -101,7 +101,7 @@ struct Walk {
   }
   __device__ int64_t inner_stride(int k) const { return strides[k][rank - 1]; }
 
-  /// Where element i lies in each tensor.
+  /// Finds element i's offset in each tensor.
   __device__ void find(int64_t i, int64_t (&at)[K]) const {
     for (int k = 0; k < K; ++k) at[k] = 0;
     for (int axis = rank - 1; axis > 0; --axis) {

@@ -2,21 +2,21 @@
 #include "engine/cuda/blas.h"
 #include "engine/tensor.h"
 
-// Products in bf16 whose extents are no multiples of 8. cuBLASLt has its large tiles for multiples alone, however rows
+// bf16 products whose extents are not multiples of 8. cuBLASLt uses its large tiles only for multiples, however rows
 // are aligned: with 50,257 logits GPT-2's readout takes seven times as long as with 50,264 (H100).
 namespace headroom::engine::cuda {
 
-/// Matrices as they are stored, rows of stride 1: a (M, K), or (K, M) where it is transposed, b likewise, y (M, N).
+/// Matrices as stored, rows of stride 1: a (M, K), or (K, M) if transposed, b likewise, y (M, N).
 struct ProductTensors {
   Tensor a, b, y;
   Tensor bias{};   ///< (N), for BlasEpilogue::bias
-  Tensor added{};  ///< (M, N) contiguous, where BlasProduct::adds
+  Tensor added{};  ///< (M, N) contiguous, if BlasProduct::adds
 };
 
-/// Queues the product with its extents rounded up, which adds zeros to sums and rows or columns to y that nobody reads:
-/// where the matrices have padding declared (Tensor::declare_padding()) in place, else in copies, if the product is
-/// long enough to be worth them. `product` is of the matrices as they are, without bias_grad. False where there is
-/// nothing to round, it is not worth it, or the library lacks the epilogue: nothing was done then.
+/// Queues the product with extents rounded up, which adds zeros to sums and unread rows or columns to y. Works in place
+/// if the matrices have declared padding (Tensor::declare_padding()), else on copies if the product is long enough to
+/// pay for them. `product` describes the unpadded matrices, without bias_grad. Returns false, having done nothing, if
+/// there is nothing to round, it is not worth it, or the library lacks the epilogue.
 bool padded_product(const BlasProduct& product, const ProductTensors& tensors);
 
 }  // namespace headroom::engine::cuda

@@ -5,7 +5,7 @@
 
 namespace headroom::engine::cuda {
 
-/// Host memory that the GPU copies from and to by itself, while the host goes on.
+/// Host memory that the GPU copies from and to while the host goes on.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(size_t bytes) : bytes_(bytes) { HEADROOM_CUDA(cudaMallocHost(&data_, bytes)); }

@@ -5,8 +5,8 @@
 
 namespace headroom::engine::cuda {
 
-/// A number of f32 on its way to bf16: a functor that is asked for it instead of a float divides and takes exponentials
-/// by the GPU's approximations, within 2^-15 of the result, and leaves out what puts lost roundings back.
+/// An f32 number that will be rounded to bf16: functors evaluated with it instead of float use the GPU's approximate
+/// division and exponentials, within 2^-15 of the result, and skip corrections of rounding errors.
 struct Rough {
   float value;
 

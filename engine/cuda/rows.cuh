@@ -6,8 +6,8 @@
 #include "engine/cuda/warp.cuh"
 #include "engine/dispatch/op.h"
 
-// Kernels that go through a tensor row by row. The threads that share a row are a *team*: a warp for short rows, a
-// block for long ones. A row's function is written once for both.
+// Kernels that work row by row. The threads that share a row are a *team*: a warp for short rows, a block for long
+// ones. A row's function is written once for both.
 namespace headroom::engine::cuda {
 
 /// A warp per row.
@@ -18,7 +18,7 @@ struct WarpTeam {
     return int64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
   }
   __device__ int64_t row_step() const { return int64_t{gridDim.x} * (blockDim.x / warp_size); }
-  /// value ∘ value ∘ … over the team in a fixed order, known to all of it. All of the team call it.
+  /// value ∘ value ∘ … over the team in a fixed order, known to all of it. The whole team calls it.
   template <class T, class Join>
   __device__ T reduce(T value, const Join& join) const {
     return warp_reduce(value, join);
@@ -45,7 +45,7 @@ __global__ void each_short_row(int64_t rows, F f) {
   for (int64_t row = team.first_row(); row < rows; row += team.row_step()) f(team, row);
 }
 
-/// The most threads of a block, which its registers must allow.
+/// The most threads per block; its registers must allow it.
 inline constexpr int long_row_threads = 1024;
 
 template <class F>
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(long_row_threads, 1) each_long_row(int64_t row
   for (int64_t row = team.first_row(); row < rows; row += team.row_step()) f(team, row);
 }
 
-/// Rows up to this width are a warp's.
+/// Rows up to this width take a warp.
 inline constexpr int64_t short_row = 1024;
 
 /// Calls f(team, row) on the GPU for every row in [0, rows), on the context's stream. F is a function object that is

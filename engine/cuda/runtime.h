@@ -6,8 +6,8 @@
 
 namespace headroom::engine::cuda {
 
-/// Offers GPU 0 to tensors (see transfer.h) if this machine has one that works, and says what was found: "NVIDIA H200,
-/// compute capability 9.0, 139 GiB", or why there is none. Never throws: a machine without a GPU is no error.
+/// Offers GPU 0 to tensors (see transfer.h) if this machine has one that works, and reports it: "NVIDIA H200, compute
+/// capability 9.0, 139 GiB", or why there is none. Never throws: a machine without a GPU is not an error.
 std::string start();
 
 /// Memory of the GPU, with events between streams: see MemorySource.
@@ -21,9 +21,9 @@ Facts facts();
 
 /// destination[...] = source[...], both on the GPU, same shape and dtype, any strides.
 void strided_copy(const Tensor& destination, const Tensor& source);
-/// The source in the destination's dtype, which is contiguous.
+/// Converts the source to the destination's dtype; the destination is contiguous.
 void convert(const Tensor& destination, const Tensor& source);
-/// Every element of a contiguous tensor becomes the one at `element`, on the host.
+/// Fills a contiguous tensor with the element at `element`, on the host.
 void fill_elements(const Tensor& y, const void* element);
 
 }  // namespace headroom::engine::cuda

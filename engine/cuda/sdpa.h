@@ -6,13 +6,13 @@
 
 #include "engine/dtype.h"
 
-// Attention on the GPU by cuDNN (sdpa.cpp), and by the CPU's loops under the emulator (tests/cuda/emulator). It takes
-// part of what engine/ops/attention asks for; our own kernels take the rest.
+// Attention on the GPU by cuDNN (sdpa.cpp), or on the CPU under the emulator (tests/cuda/emulator). It takes some of
+// engine/ops/attention's problems; our own kernels take the rest.
 namespace headroom::engine::cuda {
 
-/// Sizes, options and places of one call. Tensors are (B, T, H, d) with d side by side; strides are in elements.
+/// Sizes, options and layout of one call. Tensors are (B, T, H, d) with d contiguous; strides are in elements.
 struct SdpaProblem {
-  using Strides = std::array<int64_t, 3>;  ///< from one sequence, position and head to the next
+  using Strides = std::array<int64_t, 3>;  ///< between sequences, positions and heads
   DType dtype = DType::bf16;               ///< bf16 or f16
   int64_t batch = 0, queries = 0, keys = 0, heads = 0, kv_heads = 0, qk_dim = 0, v_dim = 0;
   bool causal = false;  ///< query i sees keys j ≤ i + (keys - queries)
@@ -23,36 +23,35 @@ struct SdpaProblem {
   auto operator<=>(const SdpaProblem&) const = default;
 };
 
-/// Bytes that a gradient in a fixed order works in: ds of all heads in 2 bytes, in tiles of 64 queries and 128 keys.
-/// The library's own gradient without an order needs none of it.
+/// Workspace bytes of a gradient in a fixed order: ds of all heads in 2 bytes, in tiles of 64 queries and 128 keys. The
+/// library's own unordered gradient needs none.
 constexpr int64_t sdpa_workspace(int64_t batch, int64_t heads, int64_t queries, int64_t keys) {
   return batch * heads * ((queries + 63) / 64 * 64) * ((keys + 127) / 128 * 128) * 2;
 }
-/// Above so much our own kernels, which hold no such matrix, take the problem.
+/// Above this many bytes of workspace we use our own kernels, which need none.
 inline constexpr int64_t most_sdpa_workspace = int64_t{256} << 20;
 
 enum class SdpaPass { forward, backward };
 
-/// Why cuDNN of that version (91900 is 9.19.0) on a GPU of that compute capability (90 is 9.0) is not to be asked for
-/// that pass; empty where it is.
+/// The reason not to ask cuDNN of that version (91900 is 9.19.0), on a GPU of that compute capability (90 is 9.0), for
+/// that pass; empty if there is none.
 std::string sdpa_rule_against(const SdpaProblem& problem, SdpaPass pass, int64_t version, int capability);
 
-/// What was found when the library was looked for, at the first call: "cuDNN 9.19.0", or why there is none.
+/// The result of looking for the library, at the first call: "cuDNN 9.19.0", or why there is none.
 const std::string& sdpa_status();
 
-/// Why the library does not take this pass of a problem; empty where it does. The gradient is summed in a fixed order.
-/// The first call for a pass plans it, which takes some milliseconds. Throws what the library throws.
+/// The reason why the library does not take this pass of a problem; empty if it does. Gradients are summed in a fixed
+/// order. The first call for a pass plans it, which takes some milliseconds. Throws whatever the library throws.
 std::string sdpa_refusal(const SdpaProblem& problem, SdpaPass pass);
 
-/// Whether HEADROOM_CUDNN=off keeps attention to our own kernels, for comparing the two.
+/// True if HEADROOM_CUDNN=off keeps attention on our own kernels, for comparing the two.
 bool sdpa_is_off();
 
-/// sdpa_refusal() where the library is on; what it throws is a refusal, too, and so is what give_up_sdpa() was told.
-/// Never throws.
+/// sdpa_refusal() if the library is on; its exceptions, and passes given to give_up_sdpa(), count as refusals. Never
+/// throws.
 std::string sdpa_answer(const SdpaProblem& problem, SdpaPass pass);
 
-/// The library has failed at this pass of a problem, which it is not asked for again. Each reason is written to
-/// standard error once.
+/// Stops asking the library for a pass of a problem at which it failed. Writes each reason to standard error once.
 void give_up_sdpa(const SdpaProblem& problem, SdpaPass pass, const std::string& reason);
 
 /// Addresses on the device.
@@ -61,7 +60,7 @@ struct SdpaOperands {
   void* y;     ///< (B, Tq, H, d_v), contiguous
   float* lse;  ///< (B, H, Tq): log Σ_j exp s_ij
 };
-/// Queues attention() of engine/ops/attention/attention.h on the context's stream. Throws Error when the library fails.
+/// Queues attention() of engine/ops/attention/attention.h on the context's stream. Throws Error if the library fails.
 void sdpa_forward(const SdpaProblem& problem, const SdpaOperands& operands);
 
 struct SdpaGradOperands {

@@ -3,13 +3,13 @@
 
 namespace headroom::engine::cuda {
 
-/// Keys in ascending order, and where each stood before: i64 (n) each. Equal keys keep their order.
+/// Keys in ascending order and their original indices: i64 (n) each. Equal keys keep their order.
 struct Sorted {
   Tensor keys, positions;
 };
 
-/// Sorts keys i64 (n), contiguous, each in [0, end), any n: a radix sort (LSD) of 8 bits a pass, as many passes as end
-/// has bytes. Its bits depend on the keys alone.
+/// Sorts keys i64 (n), contiguous, each in [0, end), any n: a radix sort (LSD) of 8 bits per pass, one pass per byte of
+/// end. Its bits depend only on the keys.
 Sorted sort_keys(const Tensor& keys, int64_t end);
 
 }  // namespace headroom::engine::cuda

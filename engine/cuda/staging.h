@@ -5,10 +5,10 @@
 
 namespace headroom::engine::cuda {
 
-/// Copies from ordinary host memory to the GPU in the order of the stream. The source may be written to again at once:
-/// it goes through pinned memory, from where the copy runs while the host goes on.
+/// Copies ordinary host memory to the GPU in stream order. The source may be overwritten at once: the copy runs from
+/// pinned memory while the host goes on.
 void upload(void* destination, const void* source, size_t bytes, cudaStream_t stream);
-/// Copies to ordinary host memory, in the order of the stream, and waits until it is there.
+/// Copies to ordinary host memory in stream order, and waits until it is there.
 void download(void* destination, const void* source, size_t bytes, cudaStream_t stream);
 
 }  // namespace headroom::engine::cuda

@@ -4,7 +4,7 @@
 
 namespace headroom::engine::cuda {
 
-/// One result: its terms from the first to the last.
+/// One result: adds its terms in order.
 template <class From, class To>
 struct SumElement {
   const From* x;
@@ -18,7 +18,7 @@ struct SumElement {
   }
 };
 
-/// A chunk of one row; the last of a row may be shorter.
+/// One chunk of a row; a row's last may be shorter.
 template <class From, class To, int pack>
 struct SumRow {
   const From* x;
@@ -39,8 +39,8 @@ struct SumRow {
   }
 };
 
-/// y (outer, inner) = Σ of x (outer, reduced, inner) over its middle axis, added in Compute<From>. Where results are
-/// few, several blocks share one: their sums go to memory and are added in their order. Nothing for an empty y.
+/// y (outer, inner) = Σ of x (outer, reduced, inner) over its middle axis, added in Compute<From>. If there are few
+/// results, several blocks share one: their sums go to memory and are added in order. Does nothing for an empty y.
 template <class From, class To>
 void sum_into(const From* x, To* y, int64_t outer, int64_t reduced, int64_t inner, Device device) {
   using C = Compute<From>;

@@ -1,7 +1,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
-// Sums and maxima over the threads of a warp and of a block. Every order is fixed: the same bits at every launch.
+// Sums and maxima over a warp's or block's threads, in a fixed order: the same bits at every launch.
 namespace headroom::engine::cuda {
 
 inline constexpr int warp_size = 32;
@@ -13,7 +13,7 @@ struct Add {
     return a + b;
   }
 };
-/// Keeps a NaN of either side.
+/// Keeps a NaN from either side.
 struct Larger {
   template <class T>
   __device__ T operator()(T a, T b) const {
@@ -30,13 +30,13 @@ __device__ inline T warp_reduce(T value, const Join& join) {
 }
 
 /// The same over the block, known to all threads. `scratch`: a T of shared memory per warp. blockDim.x is a multiple of
-/// 32, the other dimensions are 1; all threads call it. The scratch may be used again at once.
+/// 32, the other dimensions are 1; all threads call it. The scratch is free again afterwards.
 template <class T, class Join>
 __device__ inline T block_reduce(T value, T* scratch, const Join& join) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size, warp = static_cast<int>(threadIdx.x) / warp_size;
   const int warps = static_cast<int>(blockDim.x) / warp_size;
   value = warp_reduce(value, join);
-  __syncthreads();  // whoever still reads the scratch of an earlier call
+  __syncthreads();  // others may still read the scratch of an earlier call
   if (lane == 0) scratch[warp] = value;
   __syncthreads();
   value = scratch[0];

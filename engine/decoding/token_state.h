@@ -5,13 +5,13 @@
 
 namespace headroom::engine {
 
-/// What changes from one decoded token to the next. It lives on the device as i64 (4), in this order, where kernels
-/// read it: a token that was recorded once can be replayed for every later one.
+/// The values that change from one decoded token to the next. On the device it is i64 (4), in this order, read by
+/// kernels: a token recorded once can be replayed for every later one.
 struct TokenState {
-  int64_t token = 0;     ///< the one to decode
-  int64_t position = 0;  ///< its place in the sequence
-  int64_t length = 1;    ///< tokens that the key-value caches hold, this one among them
-  uint64_t draws = 0;    ///< where the random numbers of the next choice begin: see RngKey::base
+  int64_t token = 0;     ///< to decode
+  int64_t position = 0;  ///< in the sequence
+  int64_t length = 1;    ///< tokens in the key-value caches, including this one
+  uint64_t draws = 0;    ///< start of the next choice's random numbers: see RngKey::base
   bool operator==(const TokenState&) const = default;
 };
 static_assert(sizeof(TokenState) == 32);
@@ -26,19 +26,18 @@ int64_t read_token(const Tensor& state);
 Tensor token_of(const Tensor& state);
 Tensor position_of(const Tensor& state);
 Tensor length_of(const Tensor& state);
-/// Where RngKey::base points to for keys that follow the state, which must outlive them.
+/// The RngKey::base of keys that follow the state; the state must outlive them.
 const uint64_t* draws_base(const Tensor& state);
 
-/// The next token: token = chosen, an i64 of one element, position += 1, length += 1, draws += drawn. Never waits for
-/// the device.
+/// Moves to the next token: token = chosen, an i64 of one element, position += 1, length += 1, draws += drawn. Never
+/// waits for the device.
 void next_token_inplace(const Tensor& state, const Tensor& chosen, uint64_t drawn);
 
 /// cache[b, length - 1] = row[b]: cache (B, capacity, H, d) contiguous, row (B, 1, H, d) of its dtype, length i64 (1).
-/// Where there is no such place nothing is written. Never waits for the device. Throws Error naming shapes that do not
-/// fit.
+/// Writes nothing if there is no such place. Never waits for the device. Throws Error naming shapes that do not fit.
 void cache_token_inplace(const Tensor& cache, const Tensor& row, const Tensor& length);
 
-/// Each changes its first operand.
+/// Calls that change their first operand.
 struct NextTokenCall {
   Tensor state, chosen;
   uint64_t drawn;

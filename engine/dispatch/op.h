@@ -11,8 +11,8 @@
 #include "engine/isa.h"
 #include "engine/profile.h"
 
-/// The one place where it is decided which implementation of an op runs. An op's public function fills a *call* (its
-/// operands and options), lets the op check it, works out the shape of the result, allocates it, and runs the call:
+/// Decides, and nothing else does, which implementation of an op runs. An op's public function fills a *call* (its
+/// operands and options), lets the op check it, works out the result's shape, allocates it, and runs the call:
 ///
 ///     struct SoftmaxCall {
 ///       Tensor x;
@@ -27,12 +27,12 @@ namespace headroom::engine {
 template <class Call>
 struct Implementation {
   const char* name;                         ///< "loops", "simd", "cublasLt"
-  DTypeSet dtypes;                          ///< of the real operands that it takes
+  DTypeSet dtypes;                          ///< of real operands
   void (*run)(Call&) = nullptr;             ///< fills the call's results, which are not empty
   IsaSet levels{};                          ///< of its kernels; empty: compiled once
   bool is_reference = false;                ///< the plain loops that define the op
-  bool takes_strided = false;               ///< else every operand is made contiguous before
-  bool (*supports)(const Call&) = nullptr;  ///< null: every problem; else a later row takes those that it refuses
+  bool takes_strided = false;               ///< false: every operand is made contiguous first
+  bool (*supports)(const Call&) = nullptr;  ///< null: every problem; a later row takes those it refuses
   Device::Kind device = Device::Kind::cpu;
 };
 
@@ -42,8 +42,8 @@ struct ImplementationInfo {
   bool is_reference = false, is_partial = false;
 };
 
-/// What ops of all calls have in common. Ops are static objects; each joins the list of all ops when it is made.
-/// Threads: any number may check and run calls of their own.
+/// The part of an op that does not depend on its call. Ops are static objects that register themselves in the list of
+/// all ops. Threads: any number may check and run their own calls.
 class OpBase {
  public:
   explicit OpBase(const char* name);
@@ -52,9 +52,9 @@ class OpBase {
   OpBase& operator=(const OpBase&) = delete;
 
   const char* name() const { return name_; }
-  /// Its rows, in the order in which they are tried.
+  /// Its rows, in the order they are tried.
   virtual std::vector<ImplementationInfo> table() const = 0;
-  /// Whether a row takes this dtype there.
+  /// True if a row takes this dtype on that kind of device.
   virtual bool has(Device::Kind device, DType dtype) const = 0;
 
  protected:
@@ -64,7 +64,7 @@ class OpBase {
   [[noreturn]] void refuse(const Tensor& operand, bool has_partial) const;
   static void make_contiguous(std::span<const Operand> operands);
   static void use_on_stream(std::span<const Operand> operands);
-  /// Work of a call that declares none: every operand read, a result like the first one written.
+  /// The work of a call that declares none: reads every operand, writes a result like the first one.
   static Work plain_work(std::span<const Operand> operands, double exponentials);
   static ImplementationInfo info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
                                  Device::Kind device);
@@ -73,28 +73,27 @@ class OpBase {
   const char* name_;
 };
 
-/// The table of every op and of every gradient that has one, by name.
+/// The tables of all ops and gradients that have one, by name.
 std::vector<const OpBase*> all_ops();
 
 /// The names in engine/ops.txt, in its order.
 const std::vector<std::string>& op_names();
 
 /// The tables of an op's forward pass and gradient: those of all_ops() named `op` and `op`_grad. Empty for a view, and
-/// for an op that is made of others.
+/// for an op made of others.
 std::vector<const OpBase*> tables_of(const std::string& op);
 
 template <class Call>
 class Op final : public OpBase {
  public:
   using Rows = std::vector<Implementation<Call>>;
-  /// `exponentials`: how many each element of the first operand needs. A call that cannot do with so many, or with the
-  /// bytes of its operands and of a result like the first one, has a `Work work() const`; so has every product.
+  /// `exponentials`: how many each element of the first operand needs. A call that needs anything else, or other bytes
+  /// than its operands and a result like the first one, has a `Work work() const`; so does every product.
   Op(const char* name, const Rows& rows, double exponentials = 0) : OpBase(name), exponentials_(exponentials) {
     for (const Implementation<Call>& row : rows) add(row);
   }
 
-  /// A row that a device's backend brings; it is tried after those that are there. Called before the device's first
-  /// tensor is made.
+  /// Adds a device backend's row, tried after the present ones. Call it before the device's first tensor is made.
   void add(const Implementation<Call>& row) {
     const size_t count = count_.load(std::memory_order_relaxed);
     rows_.at(count) = row;
@@ -102,7 +101,7 @@ class Op final : public OpBase {
   }
 
   /// Throws Error naming the op unless every operand is defined, of a dtype of its kind, all on one device, the real
-  /// ones of one dtype, and some row takes that dtype on that device. To be called before a shape is looked at.
+  /// ones of one dtype, and some row takes that dtype on that device. Call it before reading any shape.
   void check(Call& call) const {
     op_at_work = name();
     const auto operands = call.operands();
@@ -111,10 +110,10 @@ class Op final : public OpBase {
     if (!has(first.device().kind, first.dtype())) refuse(first, false);
   }
 
-  /// Throws Error naming op and operands unless all that are there have the first one's shape: for gradients.
+  /// Throws Error naming op and operands unless all defined ones have the first one's shape: for gradients.
   void check_same_shape(Call& call) const { check_shapes(call.operands()); }
 
-  /// Runs the first row that takes the call: under a ReferenceScope, of those on the CPU only the reference loops.
+  /// Runs the first row that takes the call; under a ReferenceScope, only the reference loops if it is on the CPU.
   /// Throws Stopped (context.h).
   void run(Call& call) const {
     check_stopped();
@@ -160,7 +159,7 @@ class Op final : public OpBase {
   double exponentials_;
 };
 
-/// The usual table on the CPU: f32 kernels of some levels, and the reference loops in f32 and f64.
+/// The usual CPU table: f32 kernels of some levels, and the reference loops in f32 and f64.
 template <class Call>
 typename Op<Call>::Rows kernel_and_loops(IsaSet levels, void (*simd)(Call&), void (*loops_f32)(Call&),
                                          void (*loops_f64)(Call&)) {

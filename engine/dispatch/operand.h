@@ -5,12 +5,11 @@
 
 namespace headroom::engine {
 
-/// One tensor that an op reads, as the dispatcher sees it: a place in the op's call, which it may replace by a
-/// contiguous copy.
+/// A tensor that an op reads: a reference into the op's call, which the dispatcher may replace by a contiguous copy.
 struct Operand {
   enum class Kind : uint8_t {
-    real,       ///< floating; all real operands of a call have one dtype, which chooses the implementation
-    statistic,  ///< floating, saved by the forward pass: in statistic_dtype() of the real ones
+    real,       ///< floating; all real operands of a call share one dtype, which chooses the implementation
+    statistic,  ///< floating, saved by the forward pass, in statistic_dtype() of the real ones
     index,      ///< i64
     mask,       ///< bool
   };
@@ -20,7 +19,7 @@ struct Operand {
   bool is_optional = false;  ///< may be undefined
 };
 
-/// Bytes of memory that an op reads or writes of it: none of an undefined tensor, and one row of a broadcast one.
+/// The bytes an op reads or writes of it: none if undefined, one row if broadcast.
 inline double bytes_of(const Tensor& x) {
   if (!x.defined()) return 0;
   auto bytes = static_cast<double>(size_of(x.dtype()));
@@ -29,8 +28,8 @@ inline double bytes_of(const Tensor& x) {
   return bytes;
 }
 
-/// The dtype of what a forward pass saves with its result (1/rms, a log-sum-exp): f32 for the halves, which would
-/// lose it, else the operands' own.
+/// The dtype of values saved by a forward pass (1/rms, a log-sum-exp): f32 for halves, which are too coarse, else the
+/// operands' own.
 inline DType statistic_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 inline Operand real(const char* name, Tensor& tensor) { return {name, &tensor}; }

@@ -29,19 +29,19 @@ Tensor binary_grad(const BinaryGradOp& op, const Tensor& dy, const Tensor& a, co
 
 namespace detail {
 
-/// Along one run: strides are 0 (broadcast) or 1. R is the result's type.
+/// Works along one run: strides are 0 (broadcast) or 1. R is the result's type.
 template <class T, class R = T>
 using BinaryLoop = void (*)(const T* a, int64_t stride_a, const T* b, int64_t stride_b, R* y, int64_t n);
 template <class T>
 using BinaryGradLoop = void (*)(const T* dy, const T* a, int64_t stride_a, const T* b, int64_t stride_b, T* d,
                                 int64_t n);
 
-/// Cuts a call into runs and those among the threads. T: f32, f64, bf16 or f16.
+/// Splits a call into runs and spreads them over threads. T: f32, f64, bf16 or f16.
 template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop);
 template <class T>
 void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradLoop<T> loop_b);
-/// A call in bf16 by loops in f32, a block at a time.
+/// Runs a bf16 call by f32 loops, block by block.
 void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop);
 void run_binary_grad_widened(BinaryGradCall& call, BinaryGradLoop<float> loop_a, BinaryGradLoop<float> loop_b);
 
@@ -65,7 +65,7 @@ Implementation<BinaryGradCall> binary_grad_loops() {
 
 }  // namespace detail
 
-/// The reference loops of a functor F, in f32, f64 and the halves.
+/// The reference loops of functor F, in f32, f64 and the halves.
 template <class F>
 BinaryOp::Rows binary_loop_rows() {
   using namespace detail;

@@ -9,7 +9,7 @@ namespace headroom::engine::detail {
 /// Strides of `x` for walking `out`: 0 along broadcast axes.
 inline Shape walk_strides(const Tensor& x, const Shape& out) { return x.expand(out).strides(); }
 
-/// Merges neighbouring axes that both operands walk as one, so that the innermost run is as long as possible.
+/// Merges neighbouring axes that both operands allow, to make the innermost run as long as possible.
 struct BinaryWalk {
   Shape shape, a, b;
   BinaryWalk(const Shape& out, const Shape& strides_a, const Shape& strides_b) {
@@ -30,9 +30,9 @@ struct BinaryWalk {
   }
 };
 
-/// Walks `out`, which is not empty, with a and b broadcast to it: f(where in a, a's stride, where in b, b's stride,
-/// where in the row-major result, n) for each run; the strides are 0 or 1. Long runs are cut within, short ones are
-/// taken many at a time: the cut depends on the shape alone.
+/// Walks `out`, which is not empty, with a and b broadcast to it: calls f(offset in a, a's stride, offset in b, b's
+/// stride, offset in the row-major result, n) for each run; the strides are 0 or 1. Splits long runs and groups short
+/// ones, depending only on the shape.
 template <class F>
 void walk_binary(const Shape& out, const Tensor& a, const Tensor& b, F&& f) {
   const BinaryWalk walk(out, walk_strides(a, out), walk_strides(b, out));

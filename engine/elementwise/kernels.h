@@ -1,7 +1,7 @@
 #pragma once
 #include "engine/cpu/simd.h"
 
-// SIMD loops over a functor, for files that are compiled once per instruction set.
+// SIMD loops over a functor, for files compiled once per instruction set.
 namespace headroom::engine::HEADROOM_ISA {
 
 template <class F>

@@ -11,7 +11,7 @@ struct UnaryCall {
   Tensor y{};
   auto operands() { return std::array{real("x", x)}; }
 };
-/// dx = dy · f'(x), from x or y = f(x); what the formula does not read is undefined.
+/// dx = dy · f'(x), from x or y = f(x); the one the formula does not read is undefined.
 struct UnaryGradCall {
   Tensor dy, x, y;
   Tensor dx{};
@@ -35,12 +35,12 @@ using UnaryLoop = void (*)(const T* x, T* y, int64_t n);
 template <class T>
 using UnaryGradLoop = void (*)(const T* dy, const T* x, const T* y, T* dx, int64_t n);
 
-/// Cuts a call among the threads. T: f32, f64, bf16 or f16.
+/// Spreads a call over threads. T: f32, f64, bf16 or f16.
 template <class T>
 void run_unary(UnaryCall& call, UnaryLoop<T> loop);
 template <class T>
 void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop);
-/// A call in bf16 by a loop in f32, a block at a time.
+/// Runs a bf16 call by an f32 loop, block by block.
 void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop);
 void run_unary_grad_widened(UnaryGradCall& call, UnaryGradLoop<float> loop);
 
@@ -61,14 +61,14 @@ Implementation<UnaryGradCall> unary_grad_loops() {
 
 }  // namespace detail
 
-/// Exponentials that an element of a functor F needs: 0 where it does not say so.
+/// Exponentials per element of functor F: 0 unless it declares them.
 template <class F>
 constexpr double exponentials_of() {
   if constexpr (requires { F::exponentials; }) return F::exponentials;
   else return 0;
 }
 
-/// The rows of a functor F: reference loops in f32, f64 and the halves, and the SIMD kernel in f32.
+/// The rows of functor F: reference loops in f32, f64 and the halves, and the SIMD kernel in f32.
 template <class F, const auto& kernel>
 Op<UnaryCall>::Rows unary_rows() {
   using namespace detail;

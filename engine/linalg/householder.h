@@ -10,7 +10,7 @@ namespace headroom::engine::linalg {
 /// ‖x‖₂ without overflow or harmful underflow.
 double norm(int64_t n, const double* x);
 
-/// Turns x into (beta, v₁, v₂, …) with H·x = beta·e₁, and returns tau (0 when x is zero below its first element).
+/// Turns x into (beta, v₁, v₂, …) with H·x = beta·e₁, and returns tau (0 if x is zero below its first element).
 double make_reflector(int64_t n, double* x);
 
 /// Reflectors of consecutive columns as one operator: H₀·H₁⋯ = I - V·T·Vᵀ.
@@ -18,9 +18,9 @@ struct Reflectors {
   Dense v;  ///< (m, k), unit lower trapezoidal, explicit
   Dense t;  ///< (k, k), upper triangular
 };
-/// From columns that hold v below their diagonal: `a` (m, k), tau (k).
+/// Makes them from columns that hold v below their diagonal: `a` (m, k), tau (k).
 Reflectors reflectors_of(const View& a, const double* tau);
-/// c = H₀·H₁⋯·c, or its transpose applied: (I - V·Tᵀ·Vᵀ)·c.
+/// c = H₀·H₁⋯·c, or the transpose applied: (I - V·Tᵀ·Vᵀ)·c.
 void apply(const Reflectors& h, const View& c, bool transpose);
 
 /// a = Q·R in place: R on and above the diagonal, v below, min(m, n) taus. Blocked.

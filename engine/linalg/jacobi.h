@@ -3,9 +3,9 @@
 
 namespace headroom::engine::linalg {
 
-/// SvdMethod::accurate for m ≥ n. `a` is overwritten. Throws Error when 60 sweeps do not converge.
+/// SvdMethod::accurate for m ≥ n. Overwrites `a`. Throws Error if 60 sweeps do not converge.
 Factors jacobi_svd(const View& a);
-/// s alone: the rotations are not gathered, and no vectors are rotated back.
+/// s only: does not collect rotations or rotate vectors back.
 std::vector<double> jacobi_values(const View& a);
 
 }  // namespace headroom::engine::linalg

@@ -6,8 +6,7 @@
 namespace headroom::engine::linalg {
 
 /// The singular values of the matrix with first row z and diagonal d below it (d₀ = 0 < d₁ < …, all z ≠ 0): the roots ω
-/// of 1 + Σ z_j²/(d_j² - ω²) = 0. Value k is d[base[k]] + offset[k], so that its distance to every d_j keeps its
-/// relative accuracy.
+/// of 1 + Σ z_j²/(d_j² - ω²) = 0. Value k is d[base[k]] + offset[k], which keeps its distance to every d_j accurate.
 struct SecularRoots {
   std::vector<int64_t> base;
   std::vector<double> offset;

@@ -7,7 +7,7 @@ namespace headroom::engine::linalg {
 ///   da = (U·(F ∘ (Uᵀdu - duᵀU))·S + (I - U·Uᵀ)·du·S⁻¹)·Vᵀ + U·diag(ds)·Vᵀ + U·(S·(F ∘ (Vᵀdv - dvᵀV))·Vᵀ + S⁻¹·dvᵀ·(I -
 ///   V·Vᵀ)), F_ij = 1/(s_j² - s_i²)
 /// (Townsend, "Differentiating the singular value decomposition", 2016). The gradient of s always exists (at zero it is
-/// the one-sided one); that of the vectors only where the values are distinct and, for m ≠ n, above zero: elsewhere
+/// one-sided). The vectors' gradient exists only if the values are distinct and, for m ≠ n, above zero: otherwise
 /// throws Error naming the matrix and the values.
 Tensor svd_grad(const SVD& svd, const Tensor& du, const Tensor& ds, const Tensor& dvt);
 

@@ -5,12 +5,12 @@ namespace headroom::engine::linalg {
 
 enum class Triangle { lower, upper };
 struct TriangularOptions {
-  Triangle triangle = Triangle::lower;  ///< the half of `a` that is read
+  Triangle triangle = Triangle::lower;  ///< the half of `a` to read
   bool transpose = false;               ///< solve aᵀ·x = b
   bool unit_diagonal = false;           ///< the diagonal is one and not read
 };
-/// x with a·x = b: a (…, n, n), b (…, n, k) → (…, n, k). Throws Error where the diagonal holds a zero, which it names,
-/// for shapes that do not fit, and for what is not finite.
+/// x with a·x = b: a (…, n, n), b (…, n, k) → (…, n, k). Throws Error naming a zero on the diagonal, for shapes that do
+/// not fit, and for non-finite elements.
 Tensor solve_triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options = {});
 
 /// The same in place, for factorisations: a's diagonal must hold no zero.

@@ -18,7 +18,7 @@ HEADROOM_KERNEL_AVX512(void, transposed_times,
 HEADROOM_KERNEL_AVX512(void, add_times,
                        (int64_t m, int64_t n, const double* a, int64_t step, const double* x, double* y))
 /// (Σ z_j·t_j, Σ t_j²) with t_j = z_j / (d_j² - (base + offset)²), the difference taken as ((d_j - base) - offset)·(d_j
-/// + (base + offset)): what the secular equation of secular.h is summed from.
+/// + (base + offset)): the sums in secular.h's equation.
 HEADROOM_KERNEL_AVX512(void, secular_sums,
                        (int64_t n, const double* d, const double* z, double base, double offset, double* out))
 /// A += x yᵀ.

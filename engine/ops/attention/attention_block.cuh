@@ -2,19 +2,19 @@
 #include "engine/ops/attention/attention_wide.cuh"
 
 // Products of f32 tiles of 128 rows and N columns by 128 threads, 8 × 16. Thread (tx, ty) keeps 8 rows and N / 8
-// columns of the result, so that four loads of 16 bytes from shared memory feed 64 multiplications (N = 64). Operands
-// come in slices of 16 of the inner axis; while one is multiplied, the next is on its way from memory to registers.
+// columns of the result, so that four 16-byte loads from shared memory feed 64 multiplications (N = 64). Operands come
+// in slices of 16 of the inner axis; while one is multiplied, the next travels from memory to registers.
 namespace headroom::engine::cuda {
 
 inline constexpr int block_threads = 128, block_rows = 128, block_depth = 16;
 
-/// Whether 16 bytes can be read of any row at once.
+/// True if all rows can be read 16 bytes at a time.
 inline bool has_packed_rows(const Tensor& x) { return x.strides()[3] == 1 && heads_of<float>(x).packed; }
-/// Itself or a copy, so that a call has the same bits wherever its operands lie. The width is a multiple of 4.
+/// Itself or a copy, so that a call's bits do not depend on its operands' layout. The width is a multiple of 4.
 inline Tensor with_packed_rows(const Tensor& x) { return has_packed_rows(x) ? x : x.clone(); }
 
-/// Two slices of either operand, [inner][row or column], of which one is read while the other is written. Four more
-/// per line: lines that a transposed slice writes to at once start in different banks.
+/// Two slices of each operand, [inner][row or column]: one is read while the other is written. Lines have four extra
+/// elements, so that lines a transposed slice writes at once start in different banks.
 template <int N>
 struct BlockMemory {
   alignas(16) float a[2][block_depth][block_rows + 4];
@@ -24,17 +24,17 @@ struct BlockMemory {
 /// A thread's place in its block.
 struct BlockPlace {
   int tx = static_cast<int>(threadIdx.x) % 8, ty = static_cast<int>(threadIdx.x) / 8;
-  /// Its rows and columns come in groups of four: the first of group n.
+  /// The first row of group n; its rows and columns come in groups of four.
   __device__ int row(int n) const { return 64 * n + 4 * ty; }
   __device__ int column(int n) const { return 32 * n + 4 * tx; }
 };
 
-/// Where four rows of a line of held weights begin: threads that store lines 4, 8, … apart at once meet different
-/// banks.
+/// The position of four rows in a line of held weights, swizzled so that threads storing lines 4, 8, … apart at once
+/// use different banks.
 __device__ inline int block_held_row(int row, int line) { return row ^ (line / 4 % 8 * 4); }
 
-/// Which scores of a thread's part of 128 queries and N keys count, by their place in BlockSum: as bits and as
-/// distances to one number, for rules of each row would fill the registers.
+/// The scores that count in a thread's part of 128 queries and N keys, by their place in BlockSum. Kept as bits and
+/// distances to one number, because rules for each row would fill the registers.
 template <bool drops, int N>
 class BlockRules {
  public:
@@ -49,7 +49,7 @@ class BlockRules {
       const int j = j0 + place.column(n / 4) + n % 4;
       if (j < rules.keys && (!rules.mask || rules.mask[j])) keys_ |= 1u << n;
     }
-    // Not unrolled, so that Philox is there once.
+    // Not unrolled, so that Philox's code is there once.
 #pragma unroll 1
     for (int n = 0; drops && n < 8; ++n) {
       DropoutRow dropout(a, rules.row + i0 + place.row(n / 4) + n % 4);
@@ -58,35 +58,35 @@ class BlockRules {
         kept_ |= uint64_t{dropout.kept(j0 + place.column(m), 4)} << (n * (N / 8) + 4 * m);
     }
   }
-  /// Whether the query sees the key.
+  /// True if the query sees the key.
   __device__ bool sees(int n, int r, int m, int c) const {
     const int shift = shift_ + 32 * m + c - 64 * n - r;
     return shift <= most_ && shift > least_ && (keys_ >> (4 * m + c) & 1);
   }
-  /// Whether dropout keeps the probability.
+  /// True if dropout keeps the probability.
   __device__ bool keeps(int n, int r, int m, int c) const {
     return !drops || (kept_ >> ((4 * n + r) * (N / 8) + 4 * m + c) & 1);
   }
 
  private:
-  int shift_, most_, least_;  ///< key - query as far as they are known here; seen in (least_, most_]
-  uint32_t keys_ = 0;         ///< bit 4·m + c: the key is there, and no mask hides it
+  int shift_, most_, least_;  ///< key - query as far as known here; seen in (least_, most_]
+  uint32_t keys_ = 0;         ///< bit 4·m + c: the key exists, and no mask hides it
   uint64_t kept_ = 0;
 };
 
-/// A thread's part of a slice of `size` rows (or columns), between memory and shared memory. The operand is x with the
-/// inner axis along its rows (`transposed`), or across them.
+/// A thread's part of a slice of `size` rows (or columns), moved from memory to shared memory. The operand is x with
+/// the inner axis along its rows (`transposed`), or across them.
 template <int size, bool transposed>
 struct BlockSlice {
   static constexpr int quads = size * block_depth / 4 / block_threads, line = transposed ? block_depth / 4 : size / 4;
-  static constexpr int rows_apart = block_threads / line;  ///< from one quad of the thread to its next
+  static constexpr int rows_apart = block_threads / line;  ///< between the thread's quads
   Quad<float> held[quads];
 
-  /// Row `first` of the operand on, and from `inner` on; x is packed.
+  /// Loads from row `first` of the operand, at `inner` on; x is packed.
   __device__ void load(const Rows<float>& x, int first, int inner) {
     const int e = static_cast<int>(threadIdx.x), r = (transposed ? first : inner) + e / line,
               c = (transposed ? inner : first) + e % line * 4;
-    // One address that moves: an address per quad would stay in registers from one product to the next.
+    // One moving address: one per quad would stay in registers from one product to the next.
     const float* at = x.first + r * x.step + c;
     const int64_t gap = rows_apart * x.step;
 #pragma unroll
@@ -123,8 +123,8 @@ struct BlockSum {
           for (int c = 0; c < 4; ++c) value[n][m][r][c] = 0;
   }
 
-  /// += Σ_k a_rk b_kc over k in [from, to): rows from `first_row` of a, columns from `first_column` of b. Which way
-  /// either lies in memory: BlockSlice. `to` is a multiple of 16, or both are 0 from there on. All threads call it.
+  /// += Σ_k a_rk b_kc over k in [from, to): rows from `first_row` of a, columns from `first_column` of b. BlockSlice
+  /// says how each lies in memory. `to` is a multiple of 16, or both are 0 from there on. All threads call it.
   template <bool a_transposed, bool b_transposed>
   __device__ void add(const Rows<float>& a, int first_row, const Rows<float>& b, int first_column, int from, int to,
                       BlockMemory<N>& memory) {
@@ -132,7 +132,7 @@ struct BlockSum {
     BlockSlice<block_rows, a_transposed> next_a;
     BlockSlice<N, b_transposed> next_b;
     next_a.load(a, first_row, from), next_b.load(b, first_column, from);
-    __syncthreads();  // whoever still reads the slices of the product before
+    __syncthreads();  // others may still read the previous product's slices
     next_a.store(memory.a[0]), next_b.store(memory.b[0]);
     __syncthreads();
     for (int k = from, at = 0; k < to; k += block_depth, at ^= 1) {
@@ -140,14 +140,14 @@ struct BlockSum {
       if (has_next) next_a.load(a, first_row, k + block_depth), next_b.load(b, first_column, k + block_depth);
       multiply<false>(memory.a[at], memory.b[at], 0);
       if (!has_next) break;
-      // Nobody reads these any more: all passed the barrier after the slice before this one.
+      // Nobody reads these any more: all passed the barrier after the previous slice.
       next_a.store(memory.a[at ^ 1]), next_b.store(memory.b[at ^ 1]);
       __syncthreads();
     }
   }
 
-  /// += Σ_k a_kr b_kc over k < depth: `held` has a's lines, which block_held_row() shuffles, and b lies across its
-  /// rows. Barriers make both known to all threads, which all call it.
+  /// += Σ_k a_kr b_kc over k < depth: `held` has a's lines, shuffled by block_held_row(), and b lies across its rows.
+  /// Barriers make both visible to all threads, which all call it.
   template <int depth>
   __device__ void add_held(const float (&held)[depth][block_rows + 4], const Rows<float>& b, int first_column,
                            float (&slices)[2][block_depth][N + 4]) {
@@ -165,7 +165,7 @@ struct BlockSum {
     }
   }
 
-  /// Row n, r of the thread times a factor.
+  /// Multiplies the thread's row (n, r) by a factor.
   __device__ void scale(int n, int r, float factor) {
 #pragma unroll
     for (int m = 0; m < N / 32; ++m)
@@ -173,7 +173,7 @@ struct BlockSum {
       for (int c = 0; c < 4; ++c) value[n][m][r][c] *= factor;
   }
 
-  /// Times a factor into columns of `y`'s rows, which are packed: row first_row on of its `count`, column first_column.
+  /// Writes it times a factor to columns of `y`'s packed rows: from row first_row of its `count`, column first_column.
   template <class RowOf>
   __device__ void write(const RowOf& row_of, int first_row, int count, int first_column, int width,
                         float factor) const {

@@ -7,36 +7,36 @@
 #include "engine/cuda/warp.cuh"
 #include "engine/ops/attention/attention_problem.h"
 
-// What all of attention's GPU kernels share: where the rows of a head lie, which keys a query sees, ALiBi, dropout.
-// Scores are carried in units of log2 e, so that a probability is one power of two.
+// Shared parts of attention's GPU kernels: the layout of a head's rows, the keys a query sees, ALiBi, dropout. Scores
+// are in units of log2 e, so that a probability is one power of two.
 namespace headroom::engine::cuda {
 
 template <class C>
 inline constexpr C log2_e = static_cast<C>(1.4426950408889634);
 template <class C>
 inline constexpr C ln_2 = static_cast<C>(0.6931471805599453);
-/// The largest score of no keys: finite, so that the hidden ones, -inf, get probability 0 where there are no others.
+/// The largest score of no keys: finite, so that hidden ones, -inf, get probability 0 even if there are no others.
 template <class C>
 inline constexpr C least_top = static_cast<C>(-1e30);
 template <class C>
 inline constexpr C infinity = std::numeric_limits<C>::infinity();
 
-// By value: a reference to a constant of the host is nothing that GPU code may hold.
+// By value: GPU code cannot hold a reference to a host constant.
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 __device__ inline int larger(int a, int b) { return a > b ? a : b; }
 
-/// Some rows of one head: row r starts at first + r · step. What lies beyond `count` rows or `width` columns is 0.
+/// Some rows of one head: row r starts at first + r · step. Elements beyond `count` rows or `width` columns are 0.
 template <class T>
 struct Rows {
   const T* first;
   int64_t step;
   int count, width;
-  bool packed;  ///< every row starts at a multiple of 16 bytes, and is a multiple long
+  bool packed;  ///< every row starts at and spans a multiple of 16 bytes
   __device__ bool has(int r, int c) const { return r < count && c < width; }
   __device__ Compute<T> at(int r, int c) const { return has(r, c) ? load(first[r * step + c]) : Compute<T>(0); }
 };
 
-/// x (B, tokens, H, width), each row of `width` in one piece.
+/// x (B, tokens, H, width), each row of `width` contiguous.
 template <class T>
 struct Heads {
   T* data;
@@ -45,7 +45,7 @@ struct Heads {
   bool packed;  ///< as Rows::packed
 
   __device__ T* row(int b, int t, int h) const { return data + b * batch_step + t * token_step + h * head_step; }
-  /// Tokens [t, t + count) of a head, as far as they are there.
+  /// Tokens [t, t + count) of a head, as far as they exist.
   template <class U = T>
   __device__ Rows<std::remove_const_t<U>> rows(int b, int t, int h, int count) const {
     return {row(b, t, h), token_step, smaller(count, tokens - t), width, packed};
@@ -69,7 +69,7 @@ Heads<T> mutable_heads_of(const Tensor& x) {
   return heads_at(x.mutable_data<T>(), x);
 }
 
-/// What every kernel is given.
+/// The arguments of every kernel.
 template <class T>
 struct AttentionArguments {
   using C = Compute<T>;
@@ -77,7 +77,7 @@ struct AttentionArguments {
   const T* slopes;       ///< (H) or null
   const bool* key_mask;  ///< (B, Tk) or null
   int heads, group;      ///< query heads, and how many of them share a key-value head
-  int window;            ///< 0 = none; the kernels for any width and for few queries know it
+  int window;            ///< 0 = none; only the kernels for any width and for few queries support it
   bool causal, dropout;
   C scale, kept;  ///< on q·k; 1 / (1 - dropout)
   uint32_t dropped_below;
@@ -100,13 +100,13 @@ struct AttentionArguments {
         dropped_below(p.dropped_below()),
         dropout_key(p.dropout_key) {}
 
-  /// No rule but causality: most training, for which kernels are compiled a second time.
+  /// True if causality is the only rule: most training, for which kernels are compiled a second time.
   bool is_plain() const { return !slopes && !key_mask && !dropout; }
-  /// What q is multiplied by before its products with keys are scores.
+  /// The factor of q that makes its products with keys scores.
   __device__ C score_scale() const { return scale * log2_e<C>; }
 };
 
-/// What the gradient's kernels are given in addition.
+/// Additional arguments of the gradient's kernels.
 template <class T>
 struct AttentionGradArguments {
   using C = Compute<T>;
@@ -115,13 +115,13 @@ struct AttentionGradArguments {
   Heads<T> dq, dk, dv;
   C* dslope_parts;  ///< (B, H, query tiles) or null
 
-  /// lse of a row in units of log2 e; +inf, which makes every probability 0, where the query may attend nothing.
+  /// A row's lse in units of log2 e; +inf, which makes every probability 0, if the query may attend to nothing.
   __device__ C top(int64_t row) const { return in_log2(lse[row]); }
   __device__ C in_log2(C value) const { return value == -infinity<C> ? infinity<C> : value * log2_e<C>; }
 };
 
-/// One block's share: a tile of tokens of one head of one sequence. Tiles of a head follow one another, so that its
-/// keys stay in the L2 cache; the last one, which sees the most keys when attention is causal, comes first.
+/// One block's share: a tile of tokens of one head of one sequence. Tiles of a head are consecutive, so that its keys
+/// stay in the L2 cache; the last one, which sees the most keys if causal, comes first.
 struct HeadTile {
   int tile, head, sequence;
   __device__ HeadTile(int block, int tiles, int heads)
@@ -139,7 +139,7 @@ struct HeadRules {
   int64_t row;       ///< of query 0 in (B, H, Tq)
 
   __device__ HeadRules(const AttentionArguments<T>& a, int b, int h) : HeadRules(a, b, h, a.k.tokens) {}
-  /// Where only the first keys of the memory are there.
+  /// For memory in which only the first `held` keys exist.
   __device__ HeadRules(const AttentionArguments<T>& a, int b, int h, int held)
       : queries(a.q.tokens),
         keys(held),
@@ -149,9 +149,9 @@ struct HeadRules {
         mask(a.key_mask ? a.key_mask + int64_t{b} * a.k.tokens : nullptr),
         row((int64_t{b} * a.heads + h) * a.q.tokens) {}
 
-  /// Query i sees keys [0, visible(i)) at most.
+  /// Query i sees at most keys [0, visible(i)).
   __device__ int visible(int i) const { return causal ? smaller(larger(i + offset + 1, 0), keys) : keys; }
-  /// Queries from here on may see key j.
+  /// The first query that may see key j.
   __device__ int first_query(int j) const { return causal ? larger(j - offset, 0) : 0; }
   __device__ C distance(int i, int j) const { return static_cast<C>(abs(i + offset - j)); }
   /// s_ij from the product of the scaled q_i and k_j.
@@ -161,7 +161,7 @@ struct HeadRules {
   }
 };
 
-/// The same with a window. Apart, as kernels that know none have no registers to spare for it.
+/// The same with a window. Separate, because kernels without one have no registers to spare for it.
 template <class T>
 struct WindowedRules : HeadRules<T> {
   using C = Compute<T>;
@@ -171,9 +171,9 @@ struct WindowedRules : HeadRules<T> {
   __device__ WindowedRules(const AttentionArguments<T>& a, int b, int h, int held)
       : HeadRules<T>(a, b, h, held), window(a.window) {}
 
-  /// Query i sees no key before this one.
+  /// The first key that query i sees.
   __device__ int first_key(int i) const { return window > 0 ? larger(i + this->offset + 1 - window, 0) : 0; }
-  /// Queries from here on see no key up to j.
+  /// The first query that sees no key up to j.
   __device__ int last_query(int j) const {
     return window > 0 ? smaller(j - this->offset + window, this->queries) : this->queries;
   }
@@ -191,8 +191,7 @@ class DropoutRow {
         below_(a.dropped_below),
         first_(a.dropout ? a.dropout_key.first() + static_cast<uint64_t>(row) * static_cast<uint64_t>(a.k.tokens) : 0) {
   }
-  /// Bit n: whether element (i, j + n) is kept, n < count ≤ 32. A loop, not unrolled, so that Philox's registers are
-  /// there once.
+  /// Bit n says if element (i, j + n) is kept, n < count ≤ 32. Not unrolled, so that Philox's registers are there once.
   __device__ uint32_t kept(int j, int count) {
     uint32_t bits = 0;
 #pragma unroll 1
@@ -216,9 +215,9 @@ class DropoutRow {
   std::array<uint32_t, 4> words_{};
 };
 
-/// The same along one key's column: bit n of element (i + n, j), count a multiple of 4. `row` is that of query i. All
-/// lanes of the warp call it, with keys that follow one another: of each four rows every lane makes the words of one,
-/// for the four keys of its four lanes.
+/// The same along one key's column: bit n of element (i + n, j), count a multiple of 4. `row` is query i's. All lanes
+/// of the warp call it, with consecutive keys: of each four rows every lane makes the words of one, for the four keys
+/// of its four lanes.
 template <class T>
 __device__ inline uint32_t kept_column(const AttentionArguments<T>& a, int64_t row, int j, int count) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size, own = lane % 4;
@@ -233,7 +232,7 @@ __device__ inline uint32_t kept_column(const AttentionArguments<T>& a, int64_t r
 
 inline constexpr int delta_threads = 256, delta_lanes = 8;
 
-/// delta_i = dy_i·y_i: eight lanes for a row of y (B, Tq, H, d_v). delta is (B, H, Tq).
+/// delta_i = dy_i·y_i with eight lanes per row of y (B, Tq, H, d_v). delta is (B, H, Tq).
 template <class T>
 __global__ void attention_delta(Heads<const T> dy, const T* y, Compute<T>* delta, int heads, int64_t rows) {
   const int lane = static_cast<int>(threadIdx.x) % delta_lanes;
@@ -269,14 +268,14 @@ void with_real(DType dtype, F&& f) {
   else f(float{});
 }
 
-/// Lays out a call's operands as the kernels want them.
+/// Lays out a call's operands for the kernels.
 template <class Call>
 void lay_out(Call& c) {
   c.q = with_whole_rows(c.q), c.k = with_whole_rows(c.k), c.v = with_whole_rows(c.v);
   if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
 }
 
-/// The arguments of a gradient's kernels, and what must be done before and after them.
+/// The arguments of a gradient's kernels, and the work before and after them.
 template <class T>
 class AttentionGradRun {
  public:
@@ -294,7 +293,7 @@ class AttentionGradRun {
                   static_cast<int>(c.problem.heads), delta_.numel());
   }
   AttentionArguments<T> arguments() const { return {call_.problem, call_.q, call_.k, call_.v, call_.slopes}; }
-  /// For kernels that cut a head's queries into this many tiles, each of which writes its part of dslopes.
+  /// For kernels that cut a head's queries into this many tiles, each writing its part of dslopes.
   AttentionGradArguments<T> grad(int64_t tiles) {
     const AttentionProblem& p = call_.problem;
     if (call_.slopes.defined() && !parts_.defined())

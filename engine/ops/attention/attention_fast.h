@@ -5,29 +5,29 @@
 
 namespace headroom::engine {
 
-/// Scratch memory of this thread, 64-byte aligned and kept for its next task.
+/// This thread's scratch memory, 64-byte aligned and kept for its next task.
 float* attention_memory(int64_t floats);
 
-/// Tasks that are handed out together, so that tiny heads do not pay for the hand-over: a task multiplies `rows`
-/// queries with `keys` keys.
+/// The number of tasks to hand out together, so that tiny heads do not pay for the hand-over: a task multiplies `rows`
+/// queries by `keys` keys.
 int64_t attention_tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys);
 
-/// Sequence b's key-value head `kv_head` for the kernels, without its operands: as if its own rows were all there is of
-/// q, k and v. Slopes are f32.
+/// Sequence b's key-value head `kv_head` for the kernels, without its operands, as if q, k and v held only its own
+/// rows. Slopes are f32.
 AttentionHead attention_head(const AttentionProblem& p, const Tensor& slopes, int64_t b, int64_t kv_head);
 
-/// attention() by the f32 kernels. q, k and v may be strided: a slice of a key-value cache is read where it lies.
+/// attention() by the f32 kernels. q, k and v may be strided: reads a slice of a key-value cache in place.
 void attention_tiled(AttentionCall& call);
 
-/// Whether attention_few serves this problem: few queries (half of a tile), fewer than keys, and no dropout.
-/// Self-attention over a whole sequence never is one, so that a model is trained by one kernel whatever its length.
+/// True if attention_few serves this problem: few queries (half of a tile), fewer than keys, and no dropout. Never true
+/// for self-attention over a whole sequence, so that one kernel trains a model at any length.
 bool few_queries(const AttentionProblem& problem);
 
-/// The same for few queries against many keys, as decoding with a key-value cache asks for: nothing is padded or
-/// packed, and the query heads of a group read their keys and values once, together.
+/// The same for few queries against many keys, as in decoding with a key-value cache: pads and packs nothing, and a
+/// group's query heads read their keys and values once, together.
 void attention_few(AttentionCall& call);
 
-/// The same over packed keys and values: each task unpacks its chunk where it multiplies it.
+/// The same over packed keys and values: each task unpacks its chunk as it multiplies it.
 void packed_attention_few(PackedAttentionCall& call);
 
 /// attention_grad() by the f32 kernels; every operand is contiguous.
@@ -38,7 +38,7 @@ struct AttentionCut {
   int64_t piece, pieces, together, shares, tasks;
   explicit AttentionCut(const AttentionProblem& p);
   struct Task {
-    int64_t b, kv_head, first, query;  ///< of the sequences, of its key-value heads, of their group, of the queries
+    int64_t b, kv_head, first, query;  ///< of the sequences, key-value heads, heads of a group, and queries
   };
   Task at(const AttentionProblem& p, int64_t task) const {
     return {task / pieces / shares / p.kv_heads, task / pieces / shares % p.kv_heads, task / pieces % shares * together,
@@ -52,7 +52,7 @@ void attention_grad_pairs(AttentionGradCall& call);
 bool takes_pairs(const AttentionCall& call);
 bool takes_pairs_grad(const AttentionGradCall& call);
 
-/// Any call in bf16: each task widens the rows of its head, and rounds what the f32 kernels make of them. lse is f32.
+/// Any call in bf16: each task widens its head's rows for the f32 kernels and rounds their results. lse is f32.
 void attention_widened(AttentionCall& call);
 void attention_grad_widened(AttentionGradCall& call);
 

@@ -3,46 +3,45 @@
 #include "engine/ops/attention/attention_device.cuh"
 
 // bf16 on tensor cores. A block of four warps owns 64 rows (of queries; of keys for dk and dv), 16 per warp, and walks
-// over tiles of N rows of the other side, which are copied to shared memory while the tile before is computed:
+// over tiles of N rows of the other side, copying the next to shared memory while it computes one:
 //
 //   scores (16, N) = own rows (16, W) · other rows (N, W)ᵀ            fragments of both by ldmatrix
 //   result (16, W) += weights (16, N) · other rows (N, W)             weights stay in the registers of the scores
 //
-// because the layout of a product's result is that of the next one's left operand. For lane l let g = l / 4, t = l % 4:
-// it holds rows g and g + 8, columns 8x + 2t and 8x + 2t + 1 of each. Widths are padded to W = 8, 16, 32, 64 or 128 by
-// zeros in shared memory; a row there is 16 bytes longer than W unless W is 8, so that eight rows lie in different
-// banks.
+// because a product's result has the layout of the next one's left operand. For lane l let g = l / 4, t = l % 4: it
+// holds rows g and g + 8, columns 8x + 2t and 8x + 2t + 1 of each. Widths are padded with zeros to W = 8, 16, 32, 64 or
+// 128 in shared memory; rows there are 16 bytes longer than W unless W is 8, so that eight rows lie in different banks.
 //
-// What decides the speed of narrow heads is how many instructions a score costs beyond its exponential: hence scores
-// are scaled where the maximum is subtracted, and rules are applied only to the tiles that they change.
+// The speed of narrow heads depends on the number of instructions per score besides its exponential: so scores are
+// scaled when the maximum is subtracted, and rules are applied only to tiles that they change.
 namespace headroom::engine::cuda {
 
 inline constexpr int matrix_warps = 4, matrix_threads = matrix_warps * warp_size, matrix_rows = 16 * matrix_warps;
-/// Rows of the other side that are copied at a time: what fits into 99 KiB of shared memory.
+/// Rows of the other side copied at a time: as many as fit into 99 KiB of shared memory.
 template <int W>
 inline constexpr int matrix_columns = W <= 16    ? 128
                                       : W == 128 ? 32
                                                  : 64;
 
-/// Between rows in shared memory.
+/// Distance between rows in shared memory.
 template <int W>
 inline constexpr int matrix_step = W == 8 ? W : W + 8;
 
-/// What this thread copies of a head's rows, tile after tile: packs of 8, 4, 2 or 1 numbers, whichever all rows are
-/// aligned to, that lie below one another.
+/// The part of a head's rows that this thread copies, tile after tile: packs of 8, 4, 2 or 1 numbers, the largest that
+/// all rows are aligned to, in one column.
 template <int W>
 struct MatrixRows {
   const bf16* from;
   int64_t step;
-  int there;     ///< rows from the thread's first on of which its pack is copied
-  int pack, to;  ///< `to`: where in a tile
+  int there;     ///< number of rows, from the thread's first on, whose pack is copied
+  int pack, to;  ///< `to`: position in a tile
 
   __device__ explicit MatrixRows(const Rows<bf16>& x) : step(x.step) {
     const uint32_t numbers = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(x.first) / sizeof(bf16)) |
                              static_cast<uint32_t>(x.step) | static_cast<uint32_t>(x.width);
     const int log_pack = numbers % 8 == 0 ? 3 : numbers % 4 == 0 ? 2 : numbers % 2 == 0 ? 1 : 0;
     pack = 1 << log_pack;
-    const uint32_t packs = W >> log_pack;  // of a row; a power of two, by which threads are divided in one instruction
+    const uint32_t packs = W >> log_pack;  // per row; a power of two, so one instruction divides threads by it
     const int row = static_cast<int>(threadIdx.x << log_pack) / W;
     const int column = static_cast<int>((threadIdx.x & (packs - 1)) << log_pack);
     from = x.first + row * x.step + column;
@@ -59,7 +58,7 @@ struct MatrixTile {
 
   __device__ const bf16* row(int r) const { return value + r * matrix_step<W>; }
 
-  /// Starts to copy rows that the thread may read after wait_for_copies(), others after a barrier. All threads of the
+  /// Starts copying rows, readable by the thread after wait_for_copies(), by others after a barrier. All threads of the
   /// block call it.
   __device__ void fill(const MatrixRows<W>& x) {
     if (x.pack == 8) copy<8>(x);
@@ -85,7 +84,7 @@ struct MatrixTile {
   }
 };
 
-/// Where a thread's numbers of a 16 × N result stand.
+/// The place of a thread's numbers in a 16 × N result.
 struct MatrixPlace {
   int lane = static_cast<int>(threadIdx.x) % warp_size, warp = static_cast<int>(threadIdx.x) / warp_size;
   /// The first of the thread's two rows among the block's 64, and of its two columns among each eight.
@@ -122,7 +121,7 @@ __device__ inline void matrix_product(const MatrixTile<W, matrix_rows>& own, con
   }
 }
 
-/// Sixteen columns of weights as a left operand, rounded to bf16.
+/// Packs sixteen columns of weights as a left operand, rounded to bf16.
 __device__ inline void matrix_pack(const float (&left)[4], const float (&right)[4], uint32_t (&a)[4]) {
   a[0] = pack_bf16(left[0], left[1]), a[1] = pack_bf16(left[2], left[3]);
   a[2] = pack_bf16(right[0], right[1]), a[3] = pack_bf16(right[2], right[3]);
@@ -158,7 +157,7 @@ __device__ inline void matrix_accumulate(const float (&weights)[n][4], const bf1
   }
 }
 
-/// Each row of a result (16, 8n) is set to one number: `first` rows g, `second` rows g + 8.
+/// Sets each row of a result (16, 8n) to one number: `first` for rows g, `second` for rows g + 8.
 template <int n>
 __device__ inline void matrix_set(float (&result)[n][4], float first, float second) {
 #pragma unroll
@@ -171,9 +170,9 @@ __device__ inline void matrix_clear(float (&result)[n][4]) {
   matrix_set(result, 0, 0);
 }
 
-/// Applies to the thread's scores what hides keys: causality and the end of the keys; where `all`, the mask and ALiBi,
-/// too, and then brings them to units of log2 e. Rows are keys and columns queries when `is_key_row`. `row` and
-/// `column`: of element [0][0].
+/// Hides keys in the thread's scores: applies causality and the end of the keys; with `all`, also the mask and ALiBi,
+/// and then converts to units of log2 e. If `is_key_row`, rows are keys and columns queries. `row` and `column`: of
+/// element [0][0].
 template <bool is_key_row, bool all, int n>
 __device__ inline void matrix_apply(const HeadRules<bf16>& rules, float to_score, float (&scores)[n][4], int row,
                                     int column) {
@@ -187,7 +186,7 @@ __device__ inline void matrix_apply(const HeadRules<bf16>& rules, float to_score
     }
 }
 
-/// The thread's part of row `half` (0: g, 1: g + 8) times a factor, to y.
+/// Writes the thread's part of row `half` (0: g, 1: g + 8), times a factor, to y.
 template <int W>
 __device__ inline void matrix_write(const float (&result)[W / 8][4], int half, float factor, bf16* y, int width) {
   const MatrixPlace at;
@@ -200,27 +199,27 @@ __device__ inline void matrix_write(const float (&result)[W / 8][4], int half, f
     }
 }
 
-/// Over the four lanes that share a row; known to all of them.
+/// Joins over the four lanes that share a row; all of them get the result.
 template <class Join>
 __device__ inline float matrix_row_reduce(float value, const Join& join) {
   value = join(value, __shfl_xor_sync(all_lanes, value, 1));
   return join(value, __shfl_xor_sync(all_lanes, value, 2));
 }
 
-/// Bit 4x + e: whether dropout keeps the thread's element [x][e] of scores (16, N). Rows are keys and columns queries
-/// when `is_key_row`. `row` and `column`: of the thread's element [0][0]. All lanes of the warp call it: lanes whose
-/// elements have the same words make each a part of them for all columns, and then exchange them. A loop, not unrolled:
-/// see DropoutRow::kept.
+/// Bit 4x + e says if dropout keeps the thread's element [x][e] of scores (16, N). If `is_key_row`, rows are keys and
+/// columns queries. `row` and `column`: of the thread's element [0][0]. All lanes of the warp call it: lanes whose
+/// elements share words each make a part of them for all columns, then exchange them. Not unrolled: see
+/// DropoutRow::kept.
 template <bool is_key_row, int N>
 __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const PhiloxKeys& round_keys,
                                        const HeadRules<bf16>& rules, int row, int column) {
   static_assert(N <= 64);
   const int lane = MatrixPlace().lane, own = is_key_row ? lane / 4 % 4 : lane % 2;
-  // The lane makes the words of four keys that follow one another, of one query, at each x.
+  // The lane makes the words of four consecutive keys of one query at each x.
   const int64_t query = rules.row + (is_key_row ? column + own % 2 : row + 8 * own);
   const int key = is_key_row ? row - own + 8 * (own / 2) : column - 2 * own;
   const uint64_t start = a.dropout_key.first(), keys = static_cast<uint64_t>(a.k.tokens);
-  const bool is_one_word = (start | keys) % 4 == 0;  // the four keys' words are those of one call of Philox
+  const bool is_one_word = (start | keys) % 4 == 0;  // one call of Philox makes the four keys' words
   uint64_t block = (start + static_cast<uint64_t>(query) * keys + static_cast<uint64_t>(key)) / 4;
   uint32_t bits = 0;
 #pragma unroll 1
@@ -235,8 +234,8 @@ __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const 
     }
     bits |= four << (4 * x);
   }
-  // Bits are now by [x][key], those of one query. The lanes that share words swap halves of them until they are by
-  // [x][e]: bit n of the lane's number among them goes where bit n of e says.
+  // Bits are now by [x][key], for one query. Lanes that share words swap halves until they are by [x][e]: bit n of the
+  // lane's number among them moves to bit n of e.
   const auto swap = [&](int distance, int shift, uint32_t low, bool is_upper) {
     const uint32_t other = __shfl_xor_sync(all_lanes, bits, distance);
     bits = is_upper ? (other >> shift & low) | (bits & ~low) : (bits & low) | (other << shift & ~low);
@@ -250,8 +249,7 @@ __device__ inline uint32_t matrix_kept(const AttentionArguments<bf16>& a, const 
   return bits;
 }
 
-/// What a kernel is compiled for: causality only, that and dropout, or whatever there is: ALiBi, a mask, a scale that
-/// turns scores round.
+/// The rules a kernel is compiled for: causality only, with dropout, or any: ALiBi, a mask, a negative scale.
 enum class MatrixRules { causal, dropout, any };
 
 /// Calls f(W, rules) with integral constants.

@@ -2,21 +2,21 @@
 #include "engine/cuda/mma.cuh"
 #include "engine/ops/attention/attention_device.cuh"
 
-// Heads of width ≤ 16 in f32. A product of width 4 costs less than the exponential after it, so nothing may be added
-// to either: each thread keeps R whole rows (of queries; of keys for dk and dv) in registers, with their sums, and
-// walks over the other side's rows, which lie in shared memory row by row:
+// Heads of width ≤ 16 in f32. A product of width 4 costs less than the exponential after it, so any overhead counts:
+// each thread keeps R whole rows (of queries; of keys for dk and dv) in registers, with their sums, and walks over the
+// other side's rows, which lie in shared memory row by row:
 //
 //   shared memory   row 0: x_0 … x_{W-1} | row 1: … | …          W: the width, padded to a power of two
 //   thread t        rows t, t + 128, … of the block's R · 128    R = 2 where there are enough rows for that
 //
 // All threads of a warp read the same 16 bytes at a time (one broadcast, no bank conflict), used R times; scores never
-// leave registers, and no thread waits for another but where a tile is loaded. A chunk of scores is taken at a time,
-// so that the running sums are scaled once per chunk, and only where the maximum rose.
+// leave registers, and threads wait for each other only when a tile is loaded. Scores are taken in chunks, so that the
+// running sums are scaled once per chunk, and only if the maximum rose.
 namespace headroom::engine::cuda {
 
 inline constexpr int narrow_threads = 128, narrow_tile = 128;
-/// On a multiprocessor, at least: at most 128 registers for a thread, 168 in the gradient. Else the compiler loads a
-/// whole chunk at once.
+/// Minimum blocks per multiprocessor: at most 128 registers per thread, 168 in the gradient. Otherwise the compiler
+/// loads a whole chunk at once.
 inline constexpr int narrow_blocks = 4, narrow_grad_blocks = 3;
 static_assert(narrow_tile == narrow_threads, "a thread loads what belongs to one row of a tile");
 template <int W, int R>
@@ -63,7 +63,7 @@ struct NarrowTile {
   }
 };
 
-/// Which keys of a tile the key mask lets through, a bit each.
+/// The keys of a tile that the key mask lets through, one bit each.
 struct NarrowMask {
   uint32_t words[narrow_tile / warp_size];
 
@@ -78,12 +78,12 @@ struct NarrowMask {
   __device__ uint32_t bits(int first) const { return words[first / warp_size] >> first % warp_size; }
 };
 
-/// The lowest `count` bits, none for less than 0.
+/// The lowest `count` bits; none for a negative count.
 __device__ inline uint32_t low_bits(int count) {
   return count >= warp_size ? ~0u : (1u << (count > 0 ? count : 0)) - 1;
 }
 
-/// Scores of pairs that must not meet become -inf: those whose bit of `seen` is 0.
+/// Sets scores of pairs whose bit in `seen` is 0 to -inf.
 template <int count>
 __device__ inline void hide(float (&s)[count], uint32_t seen) {
   if ((seen & low_bits(count)) == low_bits(count)) return;
@@ -98,7 +98,7 @@ __device__ inline void add_distances(float (&s)[count], float slope, int from, i
   for (int n = 0; n < count; ++n) s[n] -= slope * static_cast<float>(abs(from + step * n));
 }
 
-/// A row of at most W elements times a factor, followed by zeros.
+/// Reads a row of at most W elements times a factor, followed by zeros.
 template <int W>
 __device__ inline void load_row(const Rows<float>& rows, int r, float factor, float (&x)[W]) {
 #pragma unroll
@@ -112,7 +112,7 @@ __device__ inline void store_row(float* y, int width, float factor, const float 
 }
 
 /// Calls f(width, rows per thread, plain) with integral constants: the width padded to 1, 2, 4, 8 or 16; two rows per
-/// thread where `rows` of them keep a large GPU busy all the same.
+/// thread if that still keeps a large GPU busy with `rows` rows.
 template <class F>
 void with_narrow_kernel(int64_t width, int64_t rows, bool plain, F&& f) {
   const auto with_width = [&](auto w) {

@@ -1,13 +1,13 @@
 #pragma once
-// Rows of a packed key-value cache as vectors of f32, with the bits of dequantize_blocks(). Included only by files that
-// are compiled once per instruction set.
+// Rows of a packed key-value cache as f32 vectors, with the bits of dequantize_blocks(). Only for files compiled once
+// per instruction set.
 #include "engine/cpu/half.h"
 #include "engine/cpu/simd_bf16.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 
-/// read(j, d, x): N vectors of row j from number d on. `together` vectors are read best at once: rows are whole numbers
-/// of them unless it is 1.
+/// read(j, d, x): N vectors of row j from number d on. Reading `together` vectors at once is best: rows are whole
+/// multiples of them unless it is 1.
 struct F16Rows {
   static constexpr int together = 1;
   const uint8_t* first;
@@ -46,7 +46,7 @@ struct Bf16Rows {
   }
 };
 
-/// Blocks of 32: a scale in f16, then Block's bytes of 32 integers. What is read begins a block or ends within one.
+/// Blocks of 32: a scale in f16, then Block's bytes of 32 integers. A read starts a block or ends within one.
 template <class Block>
 struct ScaledRows {
   static constexpr int numbers = 32, together = numbers / lanes;
@@ -68,7 +68,7 @@ struct ScaledRows {
 /// Integers of 8 bits. By hand: GCC 12 converts vectors of bytes one by one.
 struct Q8Block {
   static constexpr int bytes = 34;
-  /// Those from number `at` on, `lanes` of them.
+  /// The `lanes` integers from number `at` on.
   static RawI integers(const uint8_t* q, int64_t at) {
 #if defined(__AVX512F__)
     return reinterpret_cast<RawI>(_mm512_maskz_cvtepi8_epi32(
@@ -84,7 +84,7 @@ struct Q8Block {
 };
 using Q8Rows = ScaledRows<Q8Block>;
 
-/// 16 bytes, each number i plus 8 in the low half of one and number i + 16 in its high half.
+/// 16 bytes: number i plus 8 in the low half of byte i, number i + 16 in its high half.
 struct Q4Block {
   static constexpr int bytes = 18;
   static RawI integers(const uint8_t* q, int64_t at) {

@@ -37,15 +37,15 @@ struct AttentionProblem {
   }
 };
 
-/// What attention does without its dropout: the scores that a query may see and their exponentials, and the values
-/// weighted by them; for gradients the scores once more, and four products.
+/// Attention's work without dropout: the scores that a query may see, their exponentials, and the values weighted by
+/// them; for gradients the scores again, and four products.
 Work attention_work(const AttentionProblem& problem, DType dtype, bool is_gradient);
 
-/// The problem that these operands pose. Throws Error naming the shapes that do not fit, or the dropout.
+/// The problem these operands pose. Throws Error naming shapes that do not fit, or the dropout.
 AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                                    const AttentionOptions& options);
 
-/// x (B, T, H, d) itself when every row of d lies in one piece, else a row-major copy.
+/// x (B, T, H, d) itself if every row of d is contiguous, else a row-major copy.
 inline Tensor with_whole_rows(const Tensor& x) { return x.dim(3) == 1 || x.strides()[3] == 1 ? x : x.contiguous(); }
 
 /// One call of attention(), for its implementations.
@@ -60,7 +60,7 @@ struct AttentionCall {
   Work work() const;
 };
 
-/// One call of attention_grad(). dslopes (B, H), where slopes are given: still to be summed over the sequences, and of
+/// One call of attention_grad(). dslopes (B, H), if slopes are given, must still be summed over the sequences, and has
 /// lse's dtype.
 struct AttentionGradCall {
   Tensor dy, q, k, v, slopes, key_mask;

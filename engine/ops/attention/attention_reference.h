@@ -18,7 +18,7 @@ void add_scaled(T* y, T factor, const T* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] += factor * x[i];
 }
 
-/// Where one head's rows lie in contiguous q, k, v, y: element (b, t, h, 0).
+/// The offset of one head's rows in contiguous q, k, v, y: element (b, t, h, 0).
 template <class T>
 struct AttentionReference {
   static constexpr T lowest = -std::numeric_limits<T>::infinity();
@@ -37,7 +37,7 @@ struct AttentionReference {
   const T* k_row(int64_t b, int64_t j, int64_t h) const { return k + kv_index(b, j, h) * p.qk_dim; }
   const T* v_row(int64_t b, int64_t j, int64_t h) const { return v + kv_index(b, j, h) * p.v_dim; }
 
-  /// s_ij for every j below visible(i); -inf at masked keys and before the window.
+  /// s_ij for every j below visible(i); -inf for masked keys and before the window.
   void scores(int64_t b, int64_t h, int64_t i, std::vector<T>& s) const {
     s.resize(static_cast<size_t>(p.visible(i)));
     const bool* mask = p.mask(b);

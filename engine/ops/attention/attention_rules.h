@@ -1,5 +1,5 @@
 #pragma once
-// What hides a key from a query, and what becomes of a tile of scores: for the kernels of attention's tiles only.
+// Rules that hide keys from queries, and their effect on a tile of scores: only for the kernels of attention's tiles.
 #include "engine/cpu/simd_philox.h"
 #include "engine/ops/attention/attention_kernel.h"
 #include "engine/ops/attention/attention_tiles.h"
@@ -9,7 +9,7 @@ namespace headroom::engine::HEADROOM_ISA {
 /// Forward: two vectors of queries against tiles of keys. Both numbers are even and multiples of 4.
 static constexpr int64_t query_block = 2 * lanes, key_tile = 64;
 
-/// Head widths are padded with zeros to one that the products know: 1, 2, 4 or a number of whole vectors.
+/// Pads a head's width with zeros to one that the products support: 1, 2, 4 or a number of whole vectors.
 static inline int64_t padded(int64_t dim) {
   if (dim <= 2) return dim;
   return dim <= 4 ? 4 : round_up(dim, lanes < 8 ? 8 : lanes);
@@ -22,7 +22,7 @@ static inline int64_t visible(const AttentionHead& head, int64_t i) {
   return n < 0 ? 0 : smaller(n, head.keys);
 }
 
-/// Query i sees no key before this one.
+/// The first key that query i sees.
 static inline int64_t first_seen(const AttentionHead& head, int64_t i) {
   if (head.window == 0) return 0;
   const int64_t n = i + head.keys - head.queries + 1 - head.window;
@@ -41,7 +41,7 @@ static inline void adjust_scores(const AttentionHead& head, int64_t g, int64_t i
                                  float* tile) {
   const Vec hidden(-__builtin_inff());
   const int64_t shift = head.keys - head.queries;
-  // Keys before the diagonal need no look when nothing but the diagonal hides.
+  // Keys before the diagonal need no check if only the diagonal hides.
   const int64_t hides_from = i + shift + 1 - j;
   const int64_t first = head.slopes || head.key_mask || head.window > 0 || hides_from < 0 ? 0 : hides_from;
   const Vec window(static_cast<float>(head.window));
@@ -58,7 +58,7 @@ static inline void adjust_scores(const AttentionHead& head, int64_t g, int64_t i
   }
 }
 
-/// Zeroes the dropped probabilities. Random bits come along the keys and are transposed: no arithmetic touches them.
+/// Zeroes the dropped probabilities. Random bits run along the keys and are transposed, without arithmetic on them.
 static inline void drop(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile,
                         float* bits) {
   auto* words = reinterpret_cast<uint32_t*>(bits);
@@ -72,7 +72,7 @@ static inline void drop(const AttentionHead& head, int64_t g, int64_t i, int64_t
     store(tile + e, select(below(turned + e, head.dropped_below), Vec(0.0f), load(tile + e)));
 }
 
-/// tile = 2^(tile - top) for one vector of queries, returns their sum over the rows.
+/// tile = 2^(tile - top) for one vector of queries; returns their sum over the rows.
 static inline Vec exponentials(float* tile, int64_t rows, Vec top) {
   Vec total(0.0f);
   for (int64_t r = 0; r < rows; ++r, tile += query_block) {
@@ -83,8 +83,8 @@ static inline Vec exponentials(float* tile, int64_t rows, Vec top) {
   return total;
 }
 
-/// One row of a tile, query i against keys j …: from scores and dp to ds and the probabilities that dv takes, where
-/// every key may be seen.
+/// One row of a tile, query i against keys j …: turns scores and dp into ds and the probabilities for dv, if every key
+/// may be seen.
 static inline void plain_gradient(int64_t width, float lse, float delta, const float* bias, float* ds, float* p) {
   for (int64_t w = 0; w < width; w += lanes) {
     const Vec prob = exp2(load(ds + w) + (load(bias + w) + Vec(lse)));
@@ -93,8 +93,7 @@ static inline void plain_gradient(int64_t width, float lse, float delta, const f
   }
 }
 
-/// The same where the diagonal, the window, a slope or dropout has a say, from key w on. Returns Σ ds · distance per
-/// lane.
+/// The same from key w on, if the diagonal, the window, a slope or dropout matters. Returns Σ ds · distance per lane.
 static inline Vec special_gradient(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t w, int64_t width,
                                    float lse, float delta, const float* bias, float* bits, float* ds, float* p) {
   const Vec position(static_cast<float>(i + head.keys - head.queries)), zero(0.0f);

@@ -1,5 +1,5 @@
 #pragma once
-// The scratch memory, small products, sums, transposes and the exponential that attention's tiles are made of. For
+// Building blocks of attention's tiles: scratch memory, small products, sums, transposes and the exponential. For
 // kernel files only.
 #include "engine/cpu/simd_bf16.h"
 
@@ -10,7 +10,7 @@ static constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 static inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// Hands out 64-byte aligned pieces of the scratch memory; with none, only counts.
+/// Hands out 64-byte aligned pieces of the scratch memory; without any, only counts.
 struct Scratch {
   float* memory;
   int64_t used = 0;
@@ -21,8 +21,8 @@ struct Scratch {
   }
 };
 
-/// 2^x within 2 ulp for x ≤ 1: 0 below -125 (a probability there is nothing), NaN stays NaN. Cheaper than exp: no
-/// product with log2 e (the scores carry it) and one scaling, x = n + f with f in [-½, ½], a polynomial of degree 5 in
+/// 2^x within 2 ulp for x ≤ 1: 0 below -125 (negligible as a probability), NaN stays NaN. Cheaper than exp: no product
+/// with log2 e (the scores include it) and a single scaling, x = n + f with f in [-½, ½], a polynomial of degree 5 in
 /// f.
 static inline Vec exp2(Vec x) {
   const Vec magic(12582912.0f), shifted = x + magic, f = x - (shifted - magic);
@@ -100,7 +100,7 @@ static inline void copy_to(const float* x, int64_t x_stride, int64_t rows, int64
 
 static inline void fill_zero(float* x, int64_t n) { std::memset(x, 0, static_cast<size_t>(n) * sizeof(float)); }
 
-/// The elements of a product: f32, or pairs of bf16 along the sum, by dot_pairs().
+/// A product's elements: f32, or bf16 pairs along the sum, by dot_pairs().
 static inline Vec load_factors(const float* p) { return load(p); }
 static inline Pairs load_factors(const uint32_t* p) { return load_pairs(p); }
 static inline Vec broadcast(float x) { return Vec(x); }
@@ -131,7 +131,7 @@ static inline void product_block(const E* a, int64_t a_stride, int64_t depth, co
     for (int n = 0; n < N; ++n) store(out + r * out_stride + n * lanes, sum[r][n]);
 }
 
-/// The same for all rows, a multiple of 4: six at a time, which hides the latency of 12 sums, then four or two.
+/// The same for all rows, a multiple of 4: six at a time, to hide the latency of 12 sums, then four or two.
 template <int N, int D, bool add, class E>
 static inline void product_column(const E* a, int64_t a_stride, int64_t rows, int64_t depth, const E* b,
                                   int64_t b_stride, float* out, int64_t out_stride) {

@@ -1,18 +1,18 @@
 #pragma once
 #include "engine/ops/attention/attention_device.cuh"
 
-// Heads of any width, in f32 (also of bf16) or f64 arithmetic. A block of 256 threads, 16 × 16, owns 64 rows (of
+// Heads of any width, in f32 (also for bf16) or f64 arithmetic. A block of 256 threads, 16 × 16, owns 64 rows (of
 // queries; of keys for dk and dv) and walks over tiles of 64 rows of the other side. Thread (tx, ty) keeps the scores
-// of rows 4·ty … 4·ty + 3 and columns 4·tx … 4·tx + 3, and of the result the same rows and C / 16 columns.
+// of rows 4·ty … 4·ty + 3 and columns 4·tx … 4·tx + 3, and the same rows and C / 16 columns of the result.
 //
-// A product of two 64 × d operands is taken in slices of d, which lie in shared memory column by column, so that
-// four rows of a column are one load of 16 bytes. A result wider than C columns is computed by several blocks, C
-// columns each, all of which compute the scores again: any width works, and registers do not depend on it.
+// A product of two 64 × d operands is taken in slices of d, which lie in shared memory column by column, so that four
+// rows of a column are one 16-byte load. Several blocks compute a result wider than C columns, C columns each, and all
+// compute the scores again: any width works, and registers do not depend on it.
 namespace headroom::engine::cuda {
 
 inline constexpr int wide_threads = 256, wide_tile = 64;
 
-/// N neighbouring numbers, loaded at once where they fit into 16 bytes.
+/// N neighbouring numbers, loaded at once if they fit into 16 bytes.
 template <class C, int N>
 struct alignas(sizeof(C) * N < 16 ? sizeof(C) * N : 16) Run {
   C value[N];
@@ -20,7 +20,7 @@ struct alignas(sizeof(C) * N < 16 ? sizeof(C) * N : 16) Run {
 template <class C>
 using Quad = Run<C, 4>;
 
-/// A quad more than needed per column: neighbouring columns start in different banks.
+/// Quads per column, one extra so that neighbouring columns start in different banks.
 inline constexpr int wide_column = wide_tile / 4 + 1;
 template <class C>
 inline constexpr int wide_depth = sizeof(C) == 4 ? 32 : 16;
@@ -47,7 +47,7 @@ __device__ inline void wide_product(const Rows<T>& a, const Rows<T>& b, WideMemo
 #pragma unroll
     for (int c = 0; c < 4; ++c) scores[r][c] = 0;
   for (int d0 = 0; d0 < a.width; d0 += depth) {
-    __syncthreads();  // whoever still reads the slices
+    __syncthreads();  // others may still read the slices
     for (int e = static_cast<int>(threadIdx.x); e < wide_tile * depth; e += wide_threads) {
       const int r = e / depth, d = e % depth;
       memory.a[d][r / 4].value[r % 4] = a.at(r, d0 + d);
@@ -88,7 +88,7 @@ struct WideSum {
 #pragma unroll
     for (int r = 0; r < 4; ++r) scale(r, 0);
   }
-  /// Row r times a factor; 0 clears it whatever is there.
+  /// Multiplies row r by a factor; 0 clears any value.
   __device__ void scale(int r, C factor) {
 #pragma unroll
     for (int n = 0; n < groups; ++n)
@@ -104,7 +104,7 @@ struct WideSum {
     auto* const slice = reinterpret_cast<Run<C, run>*>(&memory.a[0][0]);  // [depth][columns / run]
     const WidePlace at;
     for (int j0 = 0; j0 < x.count; j0 += depth) {
-      __syncthreads();  // whoever still reads the slices; the weights are there
+      __syncthreads();  // others may still read the slices; the weights are ready
       for (int e = static_cast<int>(threadIdx.x); e < depth * columns; e += wide_threads) {
         const int j = e / columns, c = e % columns;
         slice[e / run].value[e % run] = x.at(j0 + j, first_column + c);
@@ -124,7 +124,7 @@ struct WideSum {
       }
     }
   }
-  /// Row r of the thread to y, columns [first_column, width) of it.
+  /// Writes the thread's row r to columns [first_column, width) of y.
   template <class T>
   __device__ void write(int r, T* y, int first_column, int width, C factor) const {
     const WidePlace at;
@@ -138,7 +138,7 @@ struct WideSum {
   }
 };
 
-/// The largest or the sum of a row's scores, which 16 lanes share; known to all of them.
+/// The largest or the sum of a row's scores, shared by 16 lanes; all of them get it.
 template <class C, class Join>
 __device__ inline C wide_row_reduce(C value, const Join& join) {
 #pragma unroll

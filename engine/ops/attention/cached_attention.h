@@ -3,12 +3,12 @@
 
 namespace headroom::engine {
 
-/// attention() of the latest tokens over key-value caches that hold more memory than tokens, the number of which stands
-/// on the device: causal, without dropout and gradient. q (B, Tq, H, d_qk), k (B, capacity, H_kv, d_qk),
-/// v (B, capacity, H_kv, d_v), slopes (H) or undefined, length i64 (1), cut to [0, capacity]: query i is token
-/// length - Tq + i → (B, Tq, H, d_v). The bits are those of attention() over the first `length` keys wherever that runs
-/// by few queries; `window` as AttentionOptions::window. Never waits for the device; on a GPU Tq ≤ 16 and d_qk ≤ 512.
-/// Throws Error naming shapes that do not fit.
+/// attention() of the latest tokens over partly filled key-value caches whose length only the device knows: causal,
+/// without dropout and gradient. q (B, Tq, H, d_qk), k (B, capacity, H_kv, d_qk), v (B, capacity, H_kv, d_v), slopes
+/// (H) or undefined, length i64 (1), clamped to [0, capacity]: query i is token length - Tq + i → (B, Tq, H, d_v).
+/// Gives the bits of attention() over the first `length` keys if that runs by few queries; `window` as
+/// AttentionOptions::window. Never waits for the device; on a GPU Tq ≤ 16 and d_qk ≤ 512. Throws Error naming shapes
+/// that do not fit.
 Tensor cached_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes, double scale,
                         const Tensor& length, int64_t window = 0);
 

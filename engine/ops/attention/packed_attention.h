@@ -4,11 +4,10 @@
 
 namespace headroom::engine {
 
-/// attention() over keys and values that a cache holds in fewer bits: q f32 (B, Tq, H, d_qk), k packed
-/// (B, Tk, H_kv, d_qk), v packed (B, Tk, H_kv, d_v) → (B, Tq, H, d_v). The bits are those of attention() over
-/// unpack_rows() of both. Few queries read them chunk by chunk, and no more than a chunk of each head is unpacked at a
-/// time; many queries, as a prompt has, unpack all. On the CPU, without dropout and gradient. Throws Error as
-/// attention() does.
+/// attention() over keys and values that a cache holds in fewer bits: q f32 (B, Tq, H, d_qk), k packed (B, Tk, H_kv,
+/// d_qk), v packed (B, Tk, H_kv, d_v) → (B, Tq, H, d_v). Gives the bits of attention() over unpack_rows() of both. Few
+/// queries unpack one chunk of each head at a time; many queries, as in a prompt, unpack all. On the CPU, without
+/// dropout and gradient. Throws Error as attention() does.
 Tensor packed_attention(const Tensor& q, const PackedRows& k, const PackedRows& v, const Tensor& slopes,
                         const AttentionOptions& options);
 

@@ -3,10 +3,10 @@
 
 namespace headroom::engine {
 
-/// y = min(max(x, low), high), NaN kept; a bound may be infinite. The bounds are rounded to x's dtype. f32 and f64, and
-/// bf16 and f16 computed in f32. Throws Error when low > high or a bound is NaN.
+/// y = min(max(x, low), high), NaN kept; a bound may be infinite. Rounds the bounds to x's dtype. f32 and f64, and bf16
+/// and f16 computed in f32. Throws Error if low > high or a bound is NaN.
 Tensor clamp(const Tensor& x, double low, double high);
-/// dx = dy where low ≤ x ≤ high, else 0.
+/// dx = dy if low ≤ x ≤ high, else 0.
 Tensor clamp_grad(const Tensor& dy, const Tensor& x, double low, double high);
 
 struct ClampCall {

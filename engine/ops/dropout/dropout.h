@@ -12,7 +12,7 @@ Tensor dropout(const Tensor& x, double p, const RngKey& key);
 struct DropoutCall {
   Tensor x;
   RngKey key;
-  uint32_t threshold;  ///< an element with random bits below it is dropped
+  uint32_t threshold;  ///< elements with random bits below it are dropped
   double factor;       ///< on the others
   Tensor y{};
   auto operands() { return std::array{real("x", x)}; }

@@ -3,13 +3,13 @@
 
 #include "engine/math.h"
 
-// Activations of networks. A bound in ulp holds for every x of f32 at every instruction set, subnormal results among
-// them, before dy is multiplied in. `low` and `high` of a functor say where its tests draw x,
-// `tail_low` and `tail_high` where results are small; `ulps` and `slope_ulps` are the bounds of f and f' in f32.
-// `exponentials`: how many f needs, and f' where it reads x.
+// Activations of networks. Bounds in ulp hold for every f32 x at every instruction set, including subnormal results,
+// before dy is multiplied in. A functor's `low` and `high` give the range of x in its tests, `tail_low` and `tail_high`
+// a range with small results; `ulps` and `slope_ulps` are the bounds of f and f' in f32. `exponentials`: the number f
+// needs, and f' if it reads x.
 namespace headroom::engine {
 
-/// y = max(x, 0), NaN kept;  dx = dy where not x ≤ 0, else 0. Exact.
+/// y = max(x, 0), NaN kept;  dx = 0 if x ≤ 0, else dy. Exact.
 struct Relu {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
@@ -41,7 +41,7 @@ struct Silu {
     const T y = x / (T(1.0f) + exp(-x));
     const auto is_tail = x < T(-64.0f);
     if (!any(is_tail)) return y;
-    const T t = maximum(T(-1000.0f), x);  // -inf · 0 is no number
+    const T t = maximum(T(-1000.0f), x);  // avoids -inf · 0 = NaN
     return select(is_tail, times_exp(t, t), y);
   }
   template <class T>
