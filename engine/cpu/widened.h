@@ -12,8 +12,8 @@ inline constexpr int64_t widened_run = 1024;
 /// The same in whole rows: as many rows of this width as fit into the second-level cache.
 inline int64_t widened_rows(int64_t width) { return std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, width)); }
 
-/// `count` f32 arrays of n elements in memory that this thread keeps for its next task: f32 kernels read blocks of bf16
-/// operands from there, and write there what is then rounded to bf16 once. One at a time.
+/// `count` f32 arrays of n elements that this thread keeps for its next task: f32 kernels read widened bf16 operands
+/// there and write results that are then rounded to bf16. One at a time.
 class WidenedBlocks {
  public:
   WidenedBlocks(int64_t count, int64_t n) : step_((n + 15) / 16 * 16) {

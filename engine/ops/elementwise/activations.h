@@ -101,7 +101,7 @@ struct Gelu {
     return select(x < T(0.0f), e, T(1.0f) - e);
   }
   HEADROOM_HD static double f(double x) {
-    return x < -40 ? -0.0 : 0.5 * x * std::erfc(-x * 0.70710678118654752440);  // -inf · 0 is no number
+    return x < -40 ? -0.0 : 0.5 * x * std::erfc(-x * 0.70710678118654752440);  // avoids -inf · 0 = NaN
   }
   HEADROOM_HD static double df(double x, double) {
     const double t = minimum(40.0, maximum(-40.0, x));
@@ -109,9 +109,9 @@ struct Gelu {
   }
 
  private:
-  /// e^{-t²/2} = e^exponent · (1 - lost) at t = |x|, at most 15: beyond it nothing is left. A product whose lost
-  /// rounding is put back is written a·b + 0: nvcc would contract a bare one with the sum that uses it, and nothing
-  /// would be lost.
+  /// e^{-t²/2} = e^exponent · (1 - lost) at t = |x|, at most 15, beyond which the result is 0. Products whose lost
+  /// rounding is restored are written a·b + 0: nvcc would fuse a bare one with the sum that uses it, and nothing would
+  /// be lost.
   template <class T>
   struct Tail {
     T t, exponent, lost;
@@ -160,7 +160,7 @@ struct GeluTanh {
     T t, w, lost;
     HEADROOM_HD explicit Tail(T x) {
       using std::abs;
-      // a = 2√(2/π) and b = 0.044715 a, in f32 with what their rounding lost.
+      // a = 2√(2/π) and b = 0.044715 a, in f32 with their rounding errors.
       constexpr double exact_a = 1.59576912160573071176, exact_b = 0.07135481627260024878;
       constexpr bool is_double = std::is_same_v<T, double>;
       constexpr double near_a = is_double ? exact_a : static_cast<double>(static_cast<float>(exact_a));
@@ -178,8 +178,8 @@ struct GeluTanh {
   };
 };
 
-/// y = 1 / (1 + e^-x), below -64 e^x;  dx = dy · e / (1 + e)², e = e^-|x|: from x, for 1 - y has lost all digits where
-/// y is near 1. f32: y within 3 ulp, f' within 5.
+/// y = 1 / (1 + e^-x), below -64 e^x;  dx = dy · e / (1 + e)², e = e^-|x|: from x, because 1 - y loses all digits if y
+/// is near 1. f32: y within 3 ulp, f' within 5.
 struct Sigmoid {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double exponentials = 1;
@@ -203,7 +203,7 @@ struct Sigmoid {
   }
 };
 
-/// y = tanh x;  dx = dy · 4e / (1 + e)², e = e^-2|x|: from x, for 1 - y² has lost all digits where y is near 1. f32: y
+/// y = tanh x;  dx = dy · 4e / (1 + e)², e = e^-2|x|: from x, because 1 - y² loses all digits if y is near 1. f32: y
 /// within 3 ulp, f' within 5.
 struct Tanh {
   static constexpr bool reads_x = true, reads_y = false;

@@ -1,8 +1,8 @@
 #pragma once
 #include "engine/math.h"
 
-// The four operations on two operands, and the larger and the smaller of the two. Where the gradient is no op of its
-// own, the functor has the slopes dy/da and dy/db.
+// The four operations on two operands, and the larger and smaller of two. If the gradient is not an op of its own, the
+// functor has the slopes dy/da and dy/db.
 namespace headroom::engine {
 
 /// y = a + b;  da = dy, db = dy (summed over broadcast axes by the tape).
@@ -37,7 +37,7 @@ struct Div {
   }
 };
 
-/// y = the larger of a and b, NaN if either is;  da = dy where a > b, dy/2 where a = b, 0 where a < b; db likewise.
+/// y = the larger of a and b, NaN if either is;  da = dy if a > b, dy/2 if a = b, 0 if a < b; db likewise.
 struct Maximum {
   template <class T>
   HEADROOM_HD static T f(T a, T b) {
@@ -53,7 +53,7 @@ struct Maximum {
   }
 };
 
-/// y = the smaller of a and b, NaN if either is;  da = dy where a < b, dy/2 where a = b, 0 where a > b; db likewise.
+/// y = the smaller of a and b, NaN if either is;  da = dy if a < b, dy/2 if a = b, 0 if a > b; db likewise.
 struct Minimum {
   template <class T>
   HEADROOM_HD static T f(T a, T b) {

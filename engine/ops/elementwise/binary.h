@@ -5,7 +5,7 @@
 namespace headroom::engine {
 
 /// NAME(a, b): shapes broadcast as in NumPy; f32 and f64, and bf16 and f16 computed in f32. Throws Error naming the op
-/// and both shapes when they do not fit.
+/// and both shapes if they do not fit.
 #define HEADROOM_DECLARE(NAME, FUNCTOR) \
   extern BinaryOp NAME##_op;            \
   Tensor NAME(const Tensor& a, const Tensor& b);

@@ -9,7 +9,7 @@
   X(div, Div)                  \
   HEADROOM_SLOPED_OPS(X)
 
-/// Those among them whose functors have slopes, and so a gradient by NAME_grad.
+/// The ops among them whose functors have slopes, and so a gradient NAME_grad.
 #define HEADROOM_SLOPED_OPS(X) \
   X(maximum, Maximum)          \
   X(minimum, Minimum)

@@ -4,10 +4,10 @@
 
 namespace headroom::engine {
 
-/// NAME(a, b): less, less_equal, greater, greater_equal, equal, not_equal, element by element → bool. Shapes broadcast
-/// as in NumPy; any dtype, the same for both. A comparison with NaN is false, not_equal with it true. Throws Error
-/// naming the op and both operands when they do not fit. NAME(a, c): with a number, rounded to a's dtype; where that is
-/// an integer's, c must be one of its values.
+/// NAME(a, b): less, less_equal, greater, greater_equal, equal, not_equal, elementwise → bool. Shapes broadcast as in
+/// NumPy; any dtype, the same for both. Comparing with NaN gives false, except not_equal, which gives true. Throws
+/// Error naming the op and both operands if they do not fit. NAME(a, c) compares with a number rounded to a's dtype; if
+/// that is an integer dtype, c must be one of its values.
 #define HEADROOM_DECLARE(NAME, FUNCTOR)          \
   extern BinaryOp NAME##_op;                     \
   Tensor NAME(const Tensor& a, const Tensor& b); \
@@ -15,8 +15,8 @@ namespace headroom::engine {
 HEADROOM_COMPARISONS(HEADROOM_DECLARE)
 #undef HEADROOM_DECLARE
 
-/// The ordered ones. There is no `==` and no `!=`: of two handles a reader takes it for one answer, not for a tensor of
-/// answers. Say equal(a, b), or a.shares_storage(b).
+/// The ordering operators. There is no `==` or `!=`: readers would expect one answer for two handles, not a tensor of
+/// answers. Write equal(a, b), or a.shares_storage(b).
 inline Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
 inline Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
 inline Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }

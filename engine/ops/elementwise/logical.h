@@ -4,8 +4,8 @@
 
 namespace headroom::engine {
 
-/// Element by element on bool tensors, shapes broadcast as in NumPy. Throws Error naming the op when an operand is not
-/// bool: write `x > 0.0`, or x.to(DType::boolean).
+/// Elementwise on bool tensors; shapes broadcast as in NumPy. Throws Error naming the op if an operand is not bool:
+/// write `x > 0.0`, or x.to(DType::boolean).
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
@@ -13,14 +13,14 @@ Tensor logical_not(const Tensor& x);
 extern BinaryOp logical_and_op, logical_or_op, logical_xor_op;
 extern Op<UnaryCall> logical_not_op;
 
-/// `&&` and `||` are not overloaded: they would evaluate both sides and look as if they did not.
+/// `&&` and `||` are not overloaded: they would evaluate both sides without looking so.
 inline Tensor operator&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
 inline Tensor operator|(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
 inline Tensor operator^(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
 inline Tensor operator!(const Tensor& x) { return logical_not(x); }
 
-/// Whether any element of a bool tensor is true (none of an empty one is), and whether all are. The host looks: of a
-/// tensor on a device these wait for it.
+/// True if any element of a bool tensor is true (false if empty), and if all are. The host reads the result, so these
+/// wait for a device.
 bool any(const Tensor& x);
 bool all(const Tensor& x);
 

@@ -1,9 +1,9 @@
 #pragma once
 #include "engine/math.h"
 
-// Elementary functions. A bound in ulp holds for every x of f32 at every instruction set, subnormal results among them,
-// before dy is multiplied in. `low` and `high` of a functor say where its tests draw x,
-// `tail_low` and `tail_high` where results are small; `ulps` and `slope_ulps` are the bounds of f and f' in f32.
+// Elementary functions. Bounds in ulp hold for every f32 x at every instruction set, including subnormal results,
+// before dy is multiplied in. A functor's `low` and `high` give the range of x in its tests, `tail_low` and `tail_high`
+// a range with small results; `ulps` and `slope_ulps` are the bounds of f and f' in f32.
 namespace headroom::engine {
 
 /// y = -x;  dx = -dy. Exact.
@@ -22,7 +22,7 @@ struct Neg {
   }
 };
 
-/// y = |x|;  dx = dy · sign x, 0 where x is 0 or NaN. f32: exact.
+/// y = |x|;  dx = dy · sign x, 0 if x is 0 or NaN. f32: exact.
 struct Abs {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;

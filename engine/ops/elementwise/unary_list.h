@@ -1,8 +1,8 @@
 #pragma once
 
-/// The elementwise ops of one operand: X(name, Functor). Such an op is its functor in activations.h or
-/// math_functions.h, a line here and one of ops.txt; the reference loops, the SIMD kernels, the CUDA kernels, the
-/// binding and the tests follow from these.
+/// The elementwise ops of one operand: X(name, Functor). To add one, write its functor in activations.h or
+/// math_functions.h and add a line here and in ops.txt; the reference loops, SIMD and CUDA kernels, the binding and the
+/// tests follow.
 #define HEADROOM_UNARY_OPS(X) \
   X(neg, Neg)                 \
   X(abs, Abs)                 \

@@ -4,13 +4,13 @@
 namespace headroom::engine {
 
 /// y[…, :] = table[indices[…], :]: table (V, C), indices (…) i64 or i32 → (…, C). Throws Error naming an index outside
-/// [0, V) and its position; on a GPU, where nothing waits to look at them, such a row is NaN.
+/// [0, V) and its position; on a GPU, where nothing waits to check, such a row is NaN.
 Tensor embedding(const Tensor& table, const Tensor& indices);
 
-/// dtable[v] = Σ of dy's rows whose index is v, added in the order of their positions; V = `vocabulary`. Each row of
-/// the table has one owner, so that the bits do not depend on the number of threads. Throws Error as embedding(). On a
-/// GPU the indices are sorted, the sum of many rows is one of sums of 64, and an index outside [0, V) adds nothing; and
-/// the sums are written to `place` (V, C), in statistic_dtype() of dy's, where there is one, or added to what it holds.
+/// dtable[v] = Σ of dy's rows with index v, in order of position; V = `vocabulary`. Each row of the table has one
+/// owner, so the bits do not depend on the number of threads. Throws Error as embedding(). On a GPU it sorts the
+/// indices, sums many rows as sums of 64, and ignores an index outside [0, V); if `place` (V, C), in statistic_dtype()
+/// of dy's, is given, it writes the sums there or adds them to its contents.
 Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place = {},
                       bool adds = false);
 
@@ -18,11 +18,11 @@ struct EmbeddingCall {
   Tensor table, indices;
   Tensor y{};
   auto operands() { return std::array{real("table", table), index("indices", indices)}; }
-  Work work() const { return {.bytes = bytes_of(indices) + 2 * bytes_of(y)}; }  // the table's rows that are named
+  Work work() const { return {.bytes = bytes_of(indices) + 2 * bytes_of(y)}; }  // the table rows named
 };
 struct EmbeddingGradCall {
   Tensor dy, indices;
-  bool adds = false;  ///< to what dtable holds: on a GPU
+  bool adds = false;  ///< adds to dtable's contents: on a GPU
   Tensor dtable{};
   auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
   Work work() const { return {.bytes = bytes_of(dy) + bytes_of(indices) + bytes_of(dtable)}; }

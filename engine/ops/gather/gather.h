@@ -3,15 +3,15 @@
 
 namespace headroom::engine {
 
-/// y[i, k, j] = x[i, index[i, k, j], j], the index on `axis`: x (…, n, …), index (…, m, …) i64 or i32 of x's
-/// rank → (…, m, …). Along the other axes the index has x's size or 1, which broadcasts: an index of shape (1, m, 1)
-/// picks whole slices. Any dtype. Throws Error naming an index outside [0, n) and its position; on a GPU, where nothing
-/// waits to look at them, such an element is NaN, of an integer dtype 0.
+/// y[i, k, j] = x[i, index[i, k, j], j], with the index on `axis`: x (…, n, …), index (…, m, …) i64 or i32 of x's rank
+/// → (…, m, …). On other axes the index has x's size or 1, which broadcasts: an index of shape (1, m, 1) picks whole
+/// slices. Any dtype. Throws Error naming an index outside [0, n) and its position; on a GPU, where nothing waits to
+/// check, such an element is NaN, or 0 in an integer dtype.
 Tensor gather(const Tensor& x, int axis, const Tensor& index);
 
-/// dx: dy's elements added where they were taken from, in the order of their positions along the axis, so that the bits
-/// do not depend on the number of threads; `shape` is x's. f32 and f64, on a GPU also bf16, summed in f32; there the
-/// sum of many is one of sums of 64, and an index outside [0, n) adds nothing.
+/// dx: adds dy's elements to the ones they came from, in order of position along the axis, so that the bits do not
+/// depend on the number of threads; `shape` is x's. f32 and f64, on a GPU also bf16, summed in f32; there many are
+/// summed as sums of 64, and an index outside [0, n) adds nothing.
 Tensor gather_grad(const Tensor& dy, const Shape& shape, int axis, const Tensor& index);
 
 /// x as (outer, n, inner) and the result as (outer, m, inner); the index of element (o, k, j) is
@@ -22,7 +22,7 @@ struct GatherLayout {
 };
 struct GatherCall {
   Tensor x, indices;
-  Tensor given{};  ///< the indices before they were spread over axes: messages count positions in them
+  Tensor given{};  ///< the indices before they were broadcast: messages count positions in them
   GatherLayout at{};
   Tensor y{};
   auto operands() { return std::array{real("x", x), index("index", indices)}; }

@@ -12,17 +12,17 @@ struct KlDivergence {
 ///   p = softmax(teacher_i), q = softmax(x_i),   loss = 1/N · Σ_i Σ_v p_v (log p_v - log q_v)
 ///   dlogits = 1/N · (q - p)
 ///
-/// logits and teacher (…, V), finite → scalar. Rows where `counted` (bool (…); undefined: all count) is false are in
-/// neither; N is the number of the others when `mean`, else 1; a mean over none is 0. Equal logits give exactly 0.
-/// `dlogits` (…, V) is dloss/dlogits, made in the same sweep over a row, and undefined unless wanted. The loss is in
-/// statistic_dtype() of the logits. Throws Error when the shapes do not fit.
+/// logits and teacher (…, V), finite → scalar. Ignores rows where `counted` (bool (…); undefined: all count) is false;
+/// N is the number of the others if `mean`, else 1; a mean over none is 0. Equal logits give exactly 0. `dlogits` (…,
+/// V) is dloss/dlogits, made in the same sweep over a row, and undefined unless wanted. The loss is in
+/// statistic_dtype() of the logits. Throws Error if the shapes do not fit.
 KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Tensor& counted, bool mean,
                            bool want_gradient);
 
 /// dlogits · dy, dy a scalar in the loss's dtype. May write to dlogits.
 Tensor kl_divergence_grad(const Tensor& dy, const Tensor& dlogits);
 
-/// A checked call. An implementation makes the loss; dlogits is there when it is wanted, and may be empty.
+/// A checked call. An implementation makes the loss, and fills dlogits if defined; it may be empty.
 struct KlDivergenceCall {
   Tensor logits, teacher, counted;
   bool mean;

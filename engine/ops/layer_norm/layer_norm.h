@@ -5,24 +5,24 @@ namespace headroom::engine {
 
 struct LayerNorm {
   Tensor y, mean, inv_std;
-  Tensor sum;  ///< what was normalised: x, or x + added
+  Tensor sum;  ///< the normalised input: x, or x + added
 };
 /// Layer normalisation over the last axis (Ba, Kiros & Hinton, 2016).
 ///
 ///   y = x̂ · w + b,   x̂ = (x - mean(x)) · inv_std,   inv_std = 1/sqrt(var(x) + eps),   var the mean square deviation
 ///
 /// x (…, C), w (C), b (C) or undefined → y (…, C); mean (…), inv_std (…) saved for the gradient, in statistic_dtype()
-/// of x. Throws Error when C differs or x has no last axis. Reads x once, writes y once; rows whose squares leave the
-/// dtype's range once more, in a wider one: right for f32 up to |x| = 10^37. With `added` (…, C): of x + added, which a
-/// GPU computes and writes in the same pass.
+/// of x. Throws Error if C differs or x has no last axis. Reads x once and writes y once; rows whose squares leave the
+/// dtype's range are read again in a wider one: right for f32 up to |x| = 10^37. With `added` (…, C) it normalises x +
+/// added, which a GPU computes and writes in the same pass.
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added = {});
 
 struct LayerNormGrad {
   Tensor dx, dweight, dbias;
 };
 /// dx = (g - mean(g) - x̂ · mean(g · x̂)) · inv_std,   g = dy · w;   dw = Σ dy · x̂,   db = Σ dy over rows, in fixed
-/// chunks added in order. What is not wanted stays undefined. Reads dy and x once, writes dx once. `added` (…, C), if
-/// it is defined, is added to dx.
+/// chunks added in order. Leaves unwanted results undefined. Reads dy and x once, writes dx once. Adds `added` (…, C),
+/// if defined, to dx.
 LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
                               const Tensor& inv_std, bool want_dx, bool want_parameters, const Tensor& added = {});
 
@@ -31,13 +31,13 @@ struct LayerNormCall {
   Tensor x, weight, bias;
   double eps;
   Tensor added;
-  Tensor y{}, mean{}, inv_std{}, sum{};  ///< sum is there only with `added`
+  Tensor y{}, mean{}, inv_std{}, sum{};  ///< sum is defined only with `added`
   auto operands() {
     return std::array{real("x", x), real("weight", weight), optional_real("bias", bias), optional_real("added", added)};
   }
 };
 
-/// dx is there when it is wanted; an implementation makes the rest.
+/// dx is allocated if wanted; an implementation makes the rest.
 struct LayerNormGradCall {
   Tensor dy, x, weight, mean, inv_std;
   bool want_dx, want_parameters;

@@ -3,13 +3,13 @@
 
 namespace headroom::engine {
 
-/// y = x · Wᵀ + bias over the last axis: x (…, in), weight (out, in), bias (out) or undefined → y (…, out). The bias is
-/// added to each tile of the product while it is in the cache. Throws Error when the shapes do not fit. `pads_rows`: on
-/// a GPU rows of y begin at multiples of 16 bytes, as its fastest products want them, so that y may be a view of wider
-/// rows. That is for logits, whose loss reads such rows where they are; most ops would copy them.
+/// y = x · Wᵀ + bias over the last axis: x (…, in), weight (out, in), bias (out) or undefined → y (…, out). Adds the
+/// bias to each tile of the product while it is in cache. Throws Error if the shapes do not fit. `pads_rows`: on a GPU,
+/// rows of y start at multiples of 16 bytes, as its fastest products want, so y may be a view of wider rows. Use it for
+/// logits, whose loss reads such rows in place; most ops would copy them.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool pads_rows = false);
 
-/// A checked call, as its implementations get it: x (rows, in), y all that lies behind (rows, out).
+/// A checked call for its implementations: x (rows, in), y contiguous (rows, out).
 struct LinearCall {
   Tensor x, weight, bias;
   Tensor y{};
@@ -19,24 +19,22 @@ struct LinearCall {
 extern Op<LinearCall> linear_op;
 
 struct LinearGrad {
-  Tensor dx, dweight, dbias;  ///< undefined where not asked for
+  Tensor dx, dweight, dbias;  ///< undefined if not wanted
 };
-/// Where gradients may be written instead of into new tensors: all that are asked for, or none; of the operands' dtype,
-/// or f32 for those of halves.
+/// Tensors to write gradients to instead of new ones: for all wanted ones or none; of the operands' dtype, or f32 for
+/// halves.
 struct LinearPlaces {
   Tensor dweight, dbias;
 };
 
-/// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; the sums over rows are in an order fixed by the shape. has_bias:
-/// whether the layer has a bias, even if its gradient is not needed. On a GPU dW and dbias are then one product, so
-/// that each has the same bits with and without the other; and they are written to `places`. `added`, of x's shape, is
-/// added to dx.
+/// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; sums over rows are in an order fixed by the shape. has_bias: true
+/// if the layer has a bias, even if its gradient is not needed. On a GPU dW and dbias are then one product, so that
+/// each has the same bits with and without the other, and go to `places`. Adds `added`, of x's shape, to dx.
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
                        bool need_bias, bool has_bias, const LinearPlaces& places = {}, const Tensor& added = {});
 
-/// What depends on the sums over rows, as its implementations get it: dy (rows, out), x (rows, in). They make dweight
-/// (out, in) and dbias (out), one of which may be left undefined where it is not needed; those that are there already
-/// are places that they may write to.
+/// The sums over rows, for their implementations: dy (rows, out), x (rows, in). They make dweight (out, in) and dbias
+/// (out), unless one is not needed and stays undefined; they may write to those already defined.
 struct LinearSumsCall {
   Tensor dy, x;
   bool need_weight, need_bias, has_bias;

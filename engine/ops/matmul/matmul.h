@@ -7,10 +7,10 @@ namespace headroom::engine {
 ///
 ///   y = op(a) · op(b),   a (…, M, K), b (…, K, N) → y (…, M, N),   op the transposition where asked for
 ///
-/// A transposed operand is stored as (…, K, M) or (…, N, K). Leading axes are broadcast as in NumPy. K = 0 gives zeros.
-/// Strided operands are read in place where one of their last two axes has stride 1. Throws Error when an operand has
-/// fewer than two axes, or when K or the leading axes do not fit. `added`, of y's shape, is added to y; on a GPU while
-/// the product is in registers.
+/// A transposed operand is stored as (…, K, M) or (…, N, K). Leading axes broadcast as in NumPy. K = 0 gives zeros.
+/// Reads strided operands in place if one of their last two axes has stride 1. Throws Error if an operand has fewer
+/// than two axes, or if K or the leading axes do not fit. Adds `added`, of y's shape, to y; on a GPU while the product
+/// is in registers.
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false,
               const Tensor& added = {});
 
@@ -26,11 +26,11 @@ struct MatmulCall {
 extern Op<MatmulCall> matmul_op;
 
 struct MatmulGrad {
-  Tensor da, db;  ///< leading axes as y's: not summed where a or b was broadcast, except a b of one matrix for all of a
+  Tensor da, db;  ///< leading axes as y's: not summed if a or b was broadcast, except a b of one matrix for all of a
 };
 
-/// Without transpositions da = dy · bᵀ and db = aᵀ · dy; a transposed operand gets the transpose of that. `need_a` and
-/// `need_b` say which to compute.
+/// Without transpositions da = dy · bᵀ and db = aᵀ · dy; a transposed operand gets the transpose. `need_a` and `need_b`
+/// say which to compute.
 MatmulGrad matmul_grad(const Tensor& dy, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
                        bool need_a, bool need_b);
 

@@ -5,7 +5,7 @@
 
 namespace headroom::engine {
 
-/// Where the first smallest of n ≥ 1 elements stands; the first NaN, if there is one.
+/// The position of the first smallest of n ≥ 1 elements, or of the first NaN, if any.
 HEADROOM_KERNEL(int64_t, min_position, (const float* x, int64_t n))
 
 }  // namespace headroom::engine

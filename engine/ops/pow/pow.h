@@ -3,18 +3,18 @@
 
 namespace headroom::engine {
 
-/// y = a^b, shapes broadcast as in NumPy; special values as std::pow has them: NaN for a negative a and a fractional b.
-/// f32 and f64, and bf16 and f16 computed in f32.
+/// y = a^b, shapes broadcast as in NumPy; special values as in std::pow: NaN for a negative a and a fractional b. f32
+/// and f64, and bf16 and f16 computed in f32.
 Tensor pow(const Tensor& a, const Tensor& b);
-/// y = a^exponent. The exponents -1, 0.5, 1, 2 and 3 are division, square root and products, which are rounded at each
-/// step; -∞ and -0 have the square roots NaN and -0.
+/// y = a^exponent. For -1, 0.5, 1, 2 and 3 it uses division, square root and products, rounded at each step; the square
+/// roots of -∞ and -0 are NaN and -0.
 Tensor pow(const Tensor& a, double exponent);
 
-/// dy · b · a^(b-1), 0 where b is 0; of dy's shape.
+/// dy · b · a^(b-1), 0 if b is 0; of dy's shape.
 Tensor pow_grad_a(const Tensor& dy, const Tensor& a, const Tensor& b);
-/// dy · a^b · ln a, 0 where a is 0 and b ≥ 0; of dy's shape.
+/// dy · a^b · ln a, 0 if a is 0 and b ≥ 0; of dy's shape.
 Tensor pow_grad_b(const Tensor& dy, const Tensor& a, const Tensor& b);
-/// dy · exponent · a^(exponent-1), 0 where the exponent is 0.
+/// dy · exponent · a^(exponent-1), 0 if the exponent is 0.
 Tensor pow_grad(const Tensor& dy, const Tensor& a, double exponent);
 
 extern BinaryOp pow_op;

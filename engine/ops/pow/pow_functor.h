@@ -3,8 +3,8 @@
 
 namespace headroom::engine {
 
-/// y = a^b;  da = dy · b · a^(b-1), 0 where b is 0;  db = dy · y · ln a, 0 where a is 0 and b ≥ 0: the limits that make
-/// 0 of what would be 0 · ∞.
+/// y = a^b;  da = dy · b · a^(b-1), 0 if b is 0;  db = dy · y · ln a, 0 if a is 0 and b ≥ 0: the limits of what would
+/// be 0 · ∞.
 struct Pow {
   template <class T>
   HEADROOM_HD static T f(T a, T b) {

@@ -3,10 +3,10 @@
 
 namespace headroom::engine {
 
-/// Integer products within each 32 columns, which are exact, then f32. Formats in blocks only.
+/// Exact integer products within each 32 columns, then f32. Formats in blocks only.
 HEADROOM_KERNEL_VNNI(void, few_rows_int8, (const FewRows<ByteRows>& problem))
 
-/// Bytes of scratch, 64-byte aligned, that integer_tiles takes for each 32 columns.
+/// Bytes of scratch, 64-byte aligned, that integer_tiles needs per 32 columns.
 inline constexpr int64_t integer_tiles_scratch = 1664;
 
 #ifdef __x86_64__
@@ -16,9 +16,9 @@ void integer_tiles(const FewRows<ByteRows>& problem, uint8_t* scratch);
 #endif
 
 namespace kernel {
-/// Rows of W times many rows of x, whose values are the activations' plus 128, unsigned. For each 32 columns in order
-/// the integer product, which is exact, is multiplied by both scales and added in f32; with formats that have a
-/// minimum, its product with the activations' sum, too. Only where has_bf16_pairs(): by `vpdpbusd`.
+/// Rows of W times many rows of x, whose values are the activations plus 128, unsigned. For each 32 columns in order,
+/// multiplies the exact integer product by both scales and adds it in f32; for formats with a minimum, also its product
+/// with the activations' sum. Only if has_bf16_pairs(): by `vpdpbusd`.
 inline constexpr Kernel<void(const FewRows<ByteRows>&, uint8_t*)> integer_tiles{
     .portable = nullptr,
 #ifdef __x86_64__

@@ -1,5 +1,5 @@
 #pragma once
-// What differs between formats in a product of blocks with 8-bit activations, by AVX2: eight blocks of 32 columns are
+// The format-specific parts of a product of blocks with 8-bit activations, by AVX2: eight blocks of 32 columns are
 // taken together, one block of the formats with 256. A format gives, from the address w of the eight,
 //
 //   scales_of(w, count)   d and m of each of `count` blocks, the rest 0, so that x = d·q + m
@@ -15,8 +15,8 @@
 
 namespace headroom::engine::HEADROOM_ISA {
 
-/// Sums of four products each: unsigned q, or signed ones, by signed a. No sum of two leaves 16 bits: unsigned q are
-/// below 64, and 2 · 128 · 127 < 2^15.
+/// Sums of four products each, of unsigned or signed q by signed a. No sum of two exceeds 16 bits: unsigned q are below
+/// 64, and 2 · 128 · 127 < 2^15.
 template <bool is_signed>
 static inline __m256i dots_of(__m256i q, __m256i a) {
   const __m256i magnitude = is_signed ? _mm256_sign_epi8(q, q) : q, b = is_signed ? _mm256_sign_epi8(a, q) : a;
@@ -27,14 +27,14 @@ static inline __m256i dots_of(__m256i q, __m256i a) {
 #endif
 }
 
-/// Lanes added as simd.h's sum() adds eight of them.
+/// Adds lanes in the order of simd.h's sum() of eight.
 static inline float sum_of(__m256 x) {
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-/// What is said above of a format with integer products.
+/// The members above, for a format with integer products.
 template <class F>
 struct IntegerBlocks;
 
@@ -55,7 +55,7 @@ static inline int word_at(const uint8_t* p) {
   return word;
 }
 
-/// `count` of 1 to 8 numbers of f16 that are `stride` bytes apart; the rest 0.
+/// Reads `count` (1 to 8) f16 numbers `stride` bytes apart; the rest are 0.
 template <int stride>
 static inline __m256 halves_of(const uint8_t* p, int count) {
   __m128i h = _mm_cvtsi32_si128(half_bits(p));
@@ -117,7 +117,7 @@ struct IntegerBlocks<blocks::Halves<has_fifth, has_m>> {
     const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(packed), _mm_srli_epi16(packed, 4), 1);
     const __m256i low = _mm256_and_si256(both, _mm256_set1_epi8(15));
     if constexpr (!has_fifth) return low;
-    // Byte j of each eight keeps bit j of its byte of the fifth bits.
+    // Byte j of each eight keeps bit j of its byte of fifth bits.
     const __m256i spread =
         _mm256_shuffle_epi8(_mm256_set1_epi32(word_at(block + bytes - 20)),
                             _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
@@ -165,7 +165,7 @@ struct IntegerBlocks<blocks::Q4_K> {
   static __m256 step_of(const float* steps, int i) { return _mm256_broadcast_ss(steps + i); }
 };
 
-/// Scales as in Q4_K; bit k of the 32 bytes behind them is the fifth of block k.
+/// Scales as in Q4_K; bit k of the 32 bytes after them is block k's fifth bit.
 template <>
 struct IntegerBlocks<blocks::Q5_K> : IntegerBlocks<blocks::Q4_K> {
   static constexpr int group_bytes = 176;
@@ -177,7 +177,7 @@ struct IntegerBlocks<blocks::Q5_K> : IntegerBlocks<blocks::Q4_K> {
   }
 };
 
-/// Each 16 elements have a scale: d[0] has those of the blocks' first halves, d[1] those of their second.
+/// Each 16 elements have a scale: d[0] has those of the blocks' first halves, d[1] those of the second.
 template <>
 struct IntegerBlocks<blocks::Q6_K> {
   static constexpr bool is_signed = true, has_minimum = false;

@@ -4,8 +4,8 @@
 
 namespace headroom::engine {
 
-/// Some rows of W, as they lie in memory, times a few rows of x: y[r · y_row + o] for row o of W and row r of x. An
-/// element of y is the same sum whatever the other rows are.
+/// Some stored rows of W times a few rows of x: y[r · y_row + o] for row o of W and row r of x. An element of y is the
+/// same sum whatever the other rows are.
 template <class X>
 struct FewRows {
   BlockFormat format;

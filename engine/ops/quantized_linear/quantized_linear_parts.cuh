@@ -1,13 +1,13 @@
 #pragma once
 #include "engine/cuda/blocks.cuh"
 
-// The numbers of a row of blocks as a product's lanes take them: a *part* is one run of 16 columns, or two whose bytes
-// are shared by halves or bits, so that its bytes and scales are read once. Bits as in blocks.cuh.
+// The numbers of a row of blocks, as a product's lanes read them: a *part* is one run of 16 columns, or two that share
+// bytes by halves or bits, so that bytes and scales are read once. Bits as in blocks.cuh.
 namespace headroom::engine::cuda {
 
 inline constexpr int part_run = 16;
 
-/// Where a format's blocks may lie: at multiples of the largest power of two that divides their size, at most 16.
+/// The alignment of a format's blocks: the largest power of two that divides their size, at most 16.
 template <class F>
 inline constexpr int block_alignment = F::bytes % 16 == 0 ? 16 : (F::bytes & -F::bytes);
 
@@ -15,7 +15,7 @@ struct alignas(16) FourWords {
   uint32_t at[4];
 };
 
-/// The 16 bytes at p, a multiple of `alignment`, in the widest loads that it allows.
+/// Reads the 16 bytes at p, a multiple of `alignment`, in the widest loads possible.
 template <int alignment>
 __device__ inline FourWords sixteen_bytes(const uint8_t* p) {
   static_assert(alignment >= 2 && 16 % alignment == 0);
@@ -25,7 +25,7 @@ __device__ inline FourWords sixteen_bytes(const uint8_t* p) {
     const auto* const words = reinterpret_cast<const uint32_t*>(p);
     return {words[0], words[1], words[2], words[3]};
   } else {
-    // Words from the multiple of four at or before p; what is then missing is the last pair, which is p's own.
+    // Words from the multiple of four at or before p; only the last pair, p's own, is then missing.
     const int shift = static_cast<int>(reinterpret_cast<uintptr_t>(p) % 4) * 8;
     const auto* const words = reinterpret_cast<const uint32_t*>(p - shift / 8);
     const uint32_t last = *reinterpret_cast<const uint16_t*>(p + 14);
@@ -40,7 +40,7 @@ __device__ inline FourWords sixteen_bytes(const uint8_t* p) {
 /// Two runs of a block: x = step·(q - offset) + minimum, where q is a byte of `words`, signed.
 template <int offset, bool has_minimum>
 struct ByteRuns {
-  /// Whether a product with integers has more than step·q, which leaves out the offset: it is part of the minimum.
+  /// True if an integer product has more than step·q; the offset is part of the minimum.
   static constexpr bool adds_minimum = has_minimum || offset != 0;
   uint32_t words[2][4];
   float step[2], minimum[2];
@@ -68,7 +68,7 @@ struct ByteRuns {
 ///   words, step, adds_minimum    as in ByteRuns
 ///   added(p)                     the minimum of columns 32·p to 32·p + 31, which are this part's to add
 ///
-/// Formats without: scales once a run, where a part has one, and numbers one by one.
+/// Other formats: scales once a run, if a part has one, and numbers one by one.
 template <class F>
 struct RowPart {
   static constexpr int runs = 1, apart = 0, alignment = 1;
@@ -135,7 +135,7 @@ struct RowPart<blocks::Halves<has_fifth, has_m>> : ByteRuns<blocks::Halves<has_f
   }
 
  private:
-  /// Bits 0 to 3, each as the fifth bit of a byte. The shifted copies do not overlap where a bit is kept.
+  /// Moves bits 0 to 3 to the fifth bit of a byte each. The shifted copies do not overlap in the bits kept.
   __device__ static uint32_t spread(uint32_t bits) { return ((bits & 15) * 0x02040810u) & 0x10101010u; }
 };
 
@@ -156,8 +156,8 @@ struct RowPart<blocks::Q8_0> : ByteRuns<0, false> {
   }
 };
 
-/// Q4_K and Q5_K: eight parts a block. Part 2k + h has the low halves of sixteen bytes, which belong to run 2k, and the
-/// high ones, which belong to run 2k + 1.
+/// Q4_K and Q5_K: eight parts per block. Part 2k + h has sixteen bytes' low halves, which belong to run 2k, and their
+/// high halves, which belong to run 2k + 1.
 template <class F>
 struct PairedPart : ByteRuns<0, true> {
   static constexpr int runs = 2, apart = 32, alignment = block_alignment<F>;
@@ -213,8 +213,8 @@ struct RowPart<blocks::Q5_K> : PairedPart<blocks::Q5_K> {
   }
 };
 
-/// Eight parts a block, four a stretch of 128 columns: part 2k + h of a stretch has the low halves of sixteen bytes,
-/// which belong to columns 32·k + 16·h, and the high ones, 64 columns later.
+/// Eight parts per block, four per 128 columns: part 2k + h has sixteen bytes' low halves, which belong to columns 32·k
+/// + 16·h, and their high halves, 64 columns later.
 template <>
 struct RowPart<blocks::Q6_K> : ByteRuns<0, false> {
   using F = blocks::Q6_K;
@@ -240,7 +240,7 @@ struct RowPart<blocks::Q6_K> : ByteRuns<0, false> {
   }
 
  private:
-  /// q - 32 in each byte, q < 64: the sixth bit turned over is the sign, which is copied to the two above it.
+  /// q - 32 in each byte, q < 64: flips the sixth bit to get the sign and copies it to the two bits above.
   __device__ static uint32_t less_32(uint32_t q) {
     const uint32_t turned = q ^ 0x20202020u;
     return turned + (turned & 0x20202020u) * 6;

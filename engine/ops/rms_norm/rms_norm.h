@@ -5,24 +5,24 @@ namespace headroom::engine {
 
 struct RmsNorm {
   Tensor y, inv_rms;
-  Tensor sum;  ///< what was normalised: x, or x + added
+  Tensor sum;  ///< the normalised input: x, or x + added
 };
 /// Root-mean-square normalisation over the last axis (Zhang & Sennrich, 2019).
 ///
 ///   y = x · inv_rms · w,   inv_rms = 1/sqrt(mean(x²) + eps)
 ///
-/// x (…, C), w (C) → y (…, C); inv_rms (…) saved for the gradient, in statistic_dtype() of x. Throws Error when C
-/// differs or x has no last axis. Reads x once, writes y once; rows whose squares leave the dtype's range once more, in
-/// a wider one: right for f32 up to |x| = 10^37. With `added` (…, C): of x + added, which a GPU computes and writes in
-/// the same pass.
+/// x (…, C), w (C) → y (…, C); inv_rms (…) saved for the gradient, in statistic_dtype() of x. Throws Error if C differs
+/// or x has no last axis. Reads x once and writes y once; rows whose squares leave the dtype's range are read again in
+/// a wider one: right for f32 up to |x| = 10^37. With `added` (…, C) it normalises x + added, which a GPU computes and
+/// writes in the same pass.
 RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added = {});
 
 struct RmsNormGrad {
   Tensor dx, dweight;
 };
-/// dx = (g - x̂ · mean(g · x̂)) · inv_rms,   g = dy · w,   x̂ = x · inv_rms;   dw = Σ dy · x̂ over rows, in fixed chunks
-/// added in order. What is not wanted stays undefined. Reads dy and x once, writes dx once. `added` (…, C), if it is
-/// defined, is added to dx.
+/// dx = (g - x̂ · mean(g · x̂)) · inv_rms,   g = dy · w,   x̂ = x · inv_rms;   dw = Σ dy · x̂ over rows, in fixed
+/// chunks added in order. Leaves unwanted results undefined. Reads dy and x once, writes dx once. Adds `added` (…, C),
+/// if defined, to dx.
 RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
                           bool want_weight, const Tensor& added = {});
 
@@ -31,11 +31,11 @@ struct RmsNormCall {
   Tensor x, weight;
   double eps;
   Tensor added;
-  Tensor y{}, inv_rms{}, sum{};  ///< sum is there only with `added`
+  Tensor y{}, inv_rms{}, sum{};  ///< sum is defined only with `added`
   auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("added", added)}; }
 };
 
-/// dx is there when it is wanted; an implementation makes the rest.
+/// dx is allocated if wanted; an implementation makes the rest.
 struct RmsNormGradCall {
   Tensor dy, x, weight, inv_rms;
   bool want_dx, want_weight;

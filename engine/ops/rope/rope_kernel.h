@@ -5,8 +5,8 @@
 
 namespace headroom::engine {
 
-/// y[e] = x[e]·cosine[e] + x[partner of e]·sine[e] for `rows` rows of `dim` elements that share one position; the sign
-/// of each element's sine is in the table.
+/// y[e] = x[e]·cosine[e] + x[partner of e]·sine[e] for `rows` rows of `dim` elements that share one position; the table
+/// includes the sign of each sine.
 HEADROOM_KERNEL_AVX512(void, rope_rows,
                        (const float* x, float* y, const float* cosine, const float* sine, int64_t rows, int64_t dim,
                         bool interleaved))

@@ -20,7 +20,7 @@ struct Below {
   }
 };
 
-/// The one that comes before the other; a NaN before all.
+/// Takes whichever comes before the other; a NaN comes before all.
 template <class Before>
 struct First {
   template <class T>
@@ -32,8 +32,8 @@ struct Lower {
   __device__ int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
 
-/// The first extremum of a chunk of one row and its place in the row; the last chunk of a row may be shorter. `places`,
-/// unless null, are those of x's elements in a longer row.
+/// The first extremum of a chunk of one row and its place in the row; a row's last chunk may be shorter. `places`,
+/// unless null, are x's elements' places in a longer row.
 template <class T, class Before>
 struct ExtremumRow {
   const T* x;
@@ -69,7 +69,7 @@ void run_extremum(ExtremumCall& c) {
   int64_t width = c.x.dim(1);
   const T* x = c.x.data<T>();
   const int64_t* places = nullptr;
-  Tensor kept_values, kept_places;  // (outer, chunks) of the round before
+  Tensor kept_values, kept_places;  // (outer, chunks) of the previous round
   while (outer < enough_rows && width > most_of_a_block) {
     const int64_t chunks = (width + most_of_a_block - 1) / most_of_a_block;
     const Tensor values = Tensor::empty({outer, chunks}, dtype_of<T>(), c.x.device());

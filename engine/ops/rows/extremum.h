@@ -6,8 +6,7 @@
 
 namespace headroom::engine {
 
-/// Values over some axes, and which of the reduced elements each one is (i64, y's elements in order), counted in
-/// row-major order.
+/// Values over some axes, and the index of each among the reduced elements (i64, in y's order), counted row-major.
 struct Extremum {
   Tensor y, index;
 };
@@ -26,26 +25,26 @@ struct ExtremumGradCall {
 using ExtremumOp = Op<ExtremumCall>;
 using ExtremumGradOp = Op<ExtremumGradCall>;
 
-/// The extremum of x over `axes` (all when empty), which become size 1 when `keep_axes`, else vanish. Throws Error
-/// naming the op when an axis is named twice, or when there is nothing to take it of.
+/// The extremum of x over `axes` (all if empty), which become size 1 if `keep_axes`, else vanish. Throws Error naming
+/// the op if an axis is named twice or there is nothing to reduce.
 Extremum extremum(const ExtremumOp& op, const Tensor& x, const std::vector<int>& axes, bool keep_axes);
-/// Only the index, of the shape that y would have.
+/// Only the index, in y's shape.
 Tensor extremum_index(const ExtremumOp& op, const Tensor& x, const std::vector<int>& axes, bool keep_axes);
-/// dx = dy where x was the extremum, 0 elsewhere; `shape` is x's. Throws Error when an index is outside the reduced
-/// axes; on CUDA, where a kernel cannot, its dy goes nowhere.
+/// dx = dy at the extremum, 0 elsewhere; `shape` is x's. Throws Error if an index is outside the reduced axes; on CUDA,
+/// where kernels cannot throw, its dy is dropped.
 Tensor extremum_grad(const ExtremumGradOp& op, const Tensor& dy, const Tensor& index, const Shape& shape,
                      const std::vector<int>& axes);
 
 namespace detail {
 
-/// Where the extremum of n ≥ 1 elements stands.
+/// The position of the extremum of n ≥ 1 elements.
 template <class T>
 using Position = int64_t (*)(const T* x, int64_t n);
-/// Cuts a call among the threads. T: f32 or f64.
+/// Spreads a call over threads. T: f32 or f64.
 template <class T>
 void run_extremum(ExtremumCall& call, Position<T> position);
 
-/// The first NaN, if there is one, else the first of the elements before which none comes.
+/// The first NaN, if any, else the first element that no other comes before.
 template <class T, bool (*is_before)(T, T)>
 int64_t extremum_position(const T* x, int64_t n) {
   int64_t best = 0;

@@ -4,11 +4,11 @@
 #include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/rows/scaled_gradient.h"
 
-// What the losses over a vocabulary share: counting on the GPU what a mean is taken over, and the gradient that is made
-// with the loss.
+// Shared parts of the losses over a vocabulary: counting the rows of a mean on the GPU, and the gradient made with the
+// loss.
 namespace headroom::engine::cuda {
 
-/// *count += how many i in [0, n) hold. Integers: the order does not matter.
+/// Adds to *count how many i in [0, n) satisfy f. Integers: the order does not matter.
 template <class F>
 __global__ void count_kernel(int64_t n, F holds, unsigned long long* count) {
   __shared__ unsigned long long scratch[warp_size];
@@ -19,7 +19,7 @@ __global__ void count_kernel(int64_t n, F holds, unsigned long long* count) {
   if (threadIdx.x == 0) atomicAdd(count, own);
 }
 
-/// How many i in [0, n) hold, as an i64 () on the device.
+/// How many i in [0, n) satisfy f, as an i64 () on the device.
 template <class F>
 Tensor count(const char* name, int64_t n, const F& holds, Device device) {
   constexpr int64_t most_blocks = 64, of_a_block = 2048;
@@ -37,7 +37,7 @@ __device__ inline C share_of(const int64_t* count) {
   return *count > 0 ? static_cast<C>(1 / static_cast<double>(*count)) : C(0);
 }
 
-/// x *= *factor; where that is 1 nothing is read.
+/// x *= *factor; reads nothing if that is 1.
 template <class T, int pack>
 __global__ void scale_kernel(T* x, const Compute<T>* factor, int64_t n, bool aligned) {
   const Compute<T> f = *factor;
@@ -50,8 +50,8 @@ __global__ void scale_kernel(T* x, const Compute<T>* factor, int64_t n, bool ali
   }
 }
 
-/// The gradient of a loss is made with it: the tape has it to itself, so it is scaled where it lies, and the usual dy
-/// of 1 costs a launch and no sweep.
+/// Scales a loss's gradient, made with the loss, in place: only the tape holds it. The usual dy of 1 costs a launch and
+/// no sweep.
 template <class T>
 void scale_gradient(ScaledGradientCall& c) {
   if (!has_padded_rows(c.gradient)) c.gradient = c.gradient.contiguous();

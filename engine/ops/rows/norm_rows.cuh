@@ -5,15 +5,15 @@
 #include "engine/cuda/rows.cuh"
 #include "engine/ops/rows/wide_moments.h"
 
-// layer_norm (`centred`) and rms_norm, which differ in the mean only.
+// layer_norm (`centred`) and rms_norm, which differ only in the mean.
 namespace headroom::engine::cuda {
 
 struct LargerMagnitude {
   __device__ double operator()(double a, double b) const { return Larger()(std::fabs(a), std::fabs(b)); }
 };
 
-/// Mean, 0 unless `centred`, and 1/√(mean (x - mean)² + eps) of a row whose squares leave the range of its dtype: the
-/// row is divided by a power of two near its largest element and summed in f64.
+/// Mean, 0 unless `centred`, and 1/√(mean (x - mean)² + eps) of a row whose squares leave its dtype's range: divides
+/// the row by a power of two near its largest element and sums in f64.
 template <bool centred, class T, class Team, class C>
 __device__ inline void scaled_moments(const Team& team, const T* x, int64_t n, double eps, C& mean, C& inverse) {
   double largest = 0;
@@ -40,7 +40,7 @@ __device__ inline void scaled_moments(const Team& team, const T* x, int64_t n, d
   inverse = static_cast<C>(small < HUGE_VAL ? 1 / std::sqrt(squares + small) / unit : 1 / std::sqrt(eps));
 }
 
-/// With `added` the row is x + added, which the first sweep leaves in `sum`, rounded.
+/// With `added` the row is x + added, which the first sweep writes to `sum`, rounded.
 template <class T, int pack, bool centred>
 struct NormRow {
   using C = Compute<T>;
@@ -94,7 +94,7 @@ struct NormRow {
       for (int k = 0; k < pack; ++k) v.at[k] += a.at[k];
       store_numbers<pack>(to + i, v, aligned);
     });
-    __syncwarp();  // scaled_moments() reads what other lanes wrote; between warps the sums in between see to it
+    __syncwarp();  // scaled_moments() reads what other lanes wrote; the sums in between order the warps
     return to;
   }
 };
@@ -172,8 +172,8 @@ void norm_rows(const char* name, const Tensor& x, const Tensor& added, const T* 
   });
 }
 
-/// dx (added to, where `added` is there), and the sums over rows into `sums` (weight's, with `centred` then bias's);
-/// either may be null.
+/// dx (plus `added`, if given), and the sums over rows in `sums` (weight's, with `centred` then bias's); either may be
+/// null.
 template <bool centred, class T>
 void norm_grad_rows(const char* name, const Tensor& x, const T* dy, const T* weight, const Compute<T>* mean,
                     const Compute<T>* inverse, const Tensor& added, T* dx, T* sums) {

@@ -2,12 +2,12 @@
 #include "engine/cpu/rows.h"
 #include "engine/ops/rows/wide_moments.h"
 
-// layer_norm and rms_norm, which differ in the mean only, for files that are compiled once per instruction set.
+// layer_norm and rms_norm, which differ only in the mean, for files compiled once per instruction set.
 namespace headroom::engine::HEADROOM_ISA {
 
 /// y = (x - mean)/sqrt(variance + eps) · w + b, or with `centred` false y = x/sqrt(mean x² + eps) · w. b may be null.
-/// Mean and variance take two sweeps over a row that the first has brought into cache. Rows whose squares leave the
-/// range of f32 are summed again in f64: right for |x| up to 10^37.
+/// Mean and variance take two sweeps, the second from cache. Rows whose squares leave f32's range are summed again in
+/// f64: right for |x| up to 10^37.
 template <bool centred>
 static inline void norm_rows(const float* x, const float* w, const float* b, float* y, float* mean, float* inverse,
                              int64_t rows, int64_t n, float eps) {
@@ -37,7 +37,7 @@ static inline void norm_rows(const float* x, const float* w, const float* b, flo
   }
 }
 
-/// The gradient of `count` rows: dx, and their share added to dw and db. dx, dw or db may be null. Several rows at a
+/// The gradient of `count` rows: dx, with their share added to dw and db. dx, dw or db may be null. Several rows at a
 /// time share the additions to dw and db.
 template <bool centred, int count>
 static inline void norm_grad_block(const float* dy, const float* x, const float* w, const float* mean,
@@ -64,7 +64,7 @@ static inline void norm_grad_block(const float* dy, const float* x, const float*
   if (!dx) return;
   const auto width = static_cast<float>(n);
   for (int r = 0; r < count; ++r) {
-    if (!(inverse[r] > 1e-15f && inverse[r] < 1e15f)) {  // s² is no normal number
+    if (!(inverse[r] > 1e-15f && inverse[r] < 1e15f)) {  // s² is not a normal number
       const Vec g_mean(centred ? sum(g_sum[r]) / width : 0.0f), dot_mean(sum(dot[r]) / width);
       for_each_vec(n, [&](int64_t i, auto at) {
         const Vec g = at.load(dy + r * n + i) * at.load(w + i), normed = (at.load(x + r * n + i) - m[r]) * s[r];
@@ -72,7 +72,7 @@ static inline void norm_grad_block(const float* dy, const float* x, const float*
       });
       continue;
     }
-    // dx = s·g - (x - mean)·s²·mean(g·x̂) - s·mean(g), with the constants of the row folded.
+    // dx = s·g - (x - mean)·s²·mean(g·x̂) - s·mean(g), with the row's constants folded.
     const Vec k(-sum(dot[r]) / width * inverse[r] * inverse[r]);
     const Vec c(centred ? -sum(g_sum[r]) / width * inverse[r] : 0.0f);
     for_each_vec(n, [&](int64_t i, auto at) {

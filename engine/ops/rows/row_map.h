@@ -23,7 +23,7 @@ struct RowOp {
   Op<RowGradCall> grad;
 };
 
-/// x (…, n) → y (…, n). Throws Error naming the op when x has no last axis.
+/// x (…, n) → y (…, n). Throws Error naming the op if x has no last axis.
 Tensor map_rows(const RowOp& op, const Tensor& x);
 Tensor map_rows_grad(const RowOp& op, const Tensor& dy, const Tensor& y);
 
@@ -35,19 +35,18 @@ using RowLoop = void (*)(const T* x, T* y, int64_t rows, int64_t n);
 template <class T>
 using RowGradLoop = void (*)(const T* dy, const T* y, T* dx, int64_t rows, int64_t n);
 
-/// Cuts a call among the threads. T: f32 or f64.
+/// Spreads a call over threads. T: f32 or f64.
 template <class T>
 void run_rows(RowCall& call, RowLoop<T> loop);
 template <class T>
 void run_rows_grad(RowGradCall& call, RowGradLoop<T> loop);
-/// A call in bf16 by a loop in f32, a few rows at a time.
+/// Runs a bf16 call by an f32 loop, a few rows at a time.
 void run_rows_widened(RowCall& call, RowLoop<float> loop);
 void run_rows_grad_widened(RowGradCall& call, RowGradLoop<float> loop);
 
 }  // namespace detail
 
-/// The rows of a forward pass or a gradient: an f32 kernel, which serves bf16, too, and the reference loops in f32 and
-/// f64.
+/// The rows of a forward pass or a gradient: an f32 kernel, also for bf16, and the reference loops in f32 and f64.
 template <const auto& kernel, detail::RowLoop<float> loop_f32, detail::RowLoop<double> loop_f64>
 Op<RowCall>::Rows row_rows() {
   using namespace detail;

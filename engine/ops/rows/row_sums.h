@@ -4,12 +4,11 @@
 
 namespace headroom::engine {
 
-/// A gradient that goes through x row by row and sums `vectors` vectors of its width over all rows, as a norm's weight
-/// and bias need: rows in fixed chunks, each with sums of its own, added in the chunks' order, so that the bits depend
-/// on the shape alone.
+/// Computes a gradient row by row and sums `vectors` vectors of x's width over all rows, as for a norm's weight and
+/// bias. Rows go in fixed chunks with their own sums, added in order, so that the bits depend only on the shape.
 ///
-/// f(begin, count, T* sums) handles `count` rows from `begin` on and writes (sets) its (vectors, C) sums; null where
-/// vectors is 0. Returns (vectors, C), undefined where vectors is 0. There must be rows and a width.
+/// f(begin, count, T* sums) handles `count` rows from `begin` on and sets its (vectors, C) sums; null if vectors is 0.
+/// Returns (vectors, C), undefined if vectors is 0. There must be rows and a width.
 template <class T, class F>
 Tensor sum_over_rows(const Rows& rows, int64_t vectors, F&& f) {
   // At most 64 chunks, so that the partial sums stay small.

@@ -10,11 +10,11 @@ namespace headroom::engine {
 /// A tensor seen as rows along its last axis: (…, width) → (count, width).
 struct Rows {
   int64_t count, width;
-  /// Rows of one task: about 64 KiB of f32, so that a row is still in cache when it is read again.
+  /// Rows per task: about 64 KiB of f32, so that a row is still in cache when it is read again.
   int64_t grain() const { return std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(1, width)); }
 };
 
-/// Throws Error naming `op` when x has no last axis.
+/// Throws Error naming `op` if x has no last axis.
 inline Rows rows_of(const char* op, const Tensor& x) {
   require(x.rank() > 0, "{}: x {} has no last axis", op, x.shape());
   return {x.shape().numel(0, x.rank() - 1), x.dim(-1)};

@@ -4,15 +4,14 @@
 
 namespace headroom::engine {
 
-/// The gradient of a loss that was made with it, times dy: `gradient` is replaced by the product, or written to.
+/// dy times a gradient that was made with its loss: `gradient` is replaced by the product, or overwritten.
 struct ScaledGradientCall {
   Tensor gradient, dy;  ///< any shape, and one element in the loss's dtype
   auto operands() { return std::array{real("gradient", gradient), statistic("dy", dy)}; }
   Work work() const { return {}; }  // dy is 1 in a step
 };
 
-/// On the CPU in bf16, whose product is rounded once. A dy of 1, where the loss is what backward() starts from, needs
-/// no sweep.
+/// On the CPU in bf16, rounding the product once. A dy of 1, as when backward() starts from the loss, needs no sweep.
 inline void scale_bf16_gradient(ScaledGradientCall& c) {
   const auto factor = static_cast<float>(c.dy.item());
   if (factor == 1.0f) return;

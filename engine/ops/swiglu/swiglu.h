@@ -3,13 +3,13 @@
 
 namespace headroom::engine {
 
-/// y = silu(gate) · up (Shazeer, "GLU variants improve Transformer", 2020), same shapes. Throws Error when they differ.
+/// y = silu(gate) · up (Shazeer, "GLU variants improve Transformer", 2020), same shapes. Throws Error if they differ.
 Tensor swiglu(const Tensor& gate, const Tensor& up);
 
 struct SwigluGrad {
   Tensor dgate, dup;
 };
-/// dgate = dy · up · silu'(gate),   dup = dy · silu(gate). What is not wanted stays undefined.
+/// dgate = dy · up · silu'(gate),   dup = dy · silu(gate). Leaves unwanted results undefined.
 SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, bool want_gate, bool want_up);
 
 struct SwigluCall {
@@ -19,7 +19,7 @@ struct SwigluCall {
 };
 struct SwigluGradCall {
   Tensor dy, gate, up;
-  Tensor dgate{}, dup{};  ///< undefined where not wanted
+  Tensor dgate{}, dup{};  ///< undefined if not wanted
   auto operands() { return std::array{real("dy", dy), real("gate", gate), real("up", up)}; }
   Work work() const {
     return {.exponentials = static_cast<double>(gate.numel()),
