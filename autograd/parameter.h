@@ -5,8 +5,8 @@
 
 namespace headroom::autograd {
 
-/// A leaf to train, with its dotted path ("blocks.2.attention.0.q_proj.weight") and whether weight decay applies to it:
-/// what a model gives and an optimizer's arena takes.
+/// A trainable leaf, with its dotted path ("blocks.2.attention.0.q_proj.weight") and its weight-decay flag: models
+/// provide them, an optimizer's arena takes them.
 struct Parameter {
   std::string name;
   Var var;

@@ -4,8 +4,8 @@
 
 namespace headroom::autograd {
 
-/// An operand of a product, or the gradient of its result: rounded to the context's precision where that is not f32,
-/// else x itself. Undefined stays undefined.
+/// An operand of a product, or the gradient of its result, rounded to the context's precision; x itself for f32.
+/// Undefined stays undefined.
 engine::Tensor product_operand(const engine::Tensor& x);
 
 }  // namespace headroom::autograd

@@ -2,7 +2,7 @@
 
 namespace headroom::autograd {
 
-/// What a loss is over its terms.
+/// How a loss combines its terms.
 enum class Reduction { mean, sum };
 
 }  // namespace headroom::autograd

@@ -21,21 +21,21 @@ struct Node;
 
 class Var;
 
-/// Which operands of an op need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And ways to
-/// save a pass over memory, for a vjp that can use them.
+/// The operands of an op that need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. Also
+/// offers ways to save a pass over memory.
 class Needs {
  public:
-  /// For the operands of one op, which outlive this.
+  /// For the operands of one op, which must outlive it.
   explicit Needs(const std::vector<Var>& operands);
   bool operator[](size_t i) const { return wanted_[i]; }
-  /// The gradient of operand i as other ops have given it so far; undefined where none has, or it is a leaf. A vjp
-  /// that takes it gives operand i the sum of it and its own.
+  /// Operand i's gradient from other ops so far; undefined if there is none, or it is a leaf. A vjp that takes it must
+  /// return the sum of it and its own.
   Tensor take(size_t i) const;
-  /// Where the gradient of operand i belongs, for a vjp that can write it there instead of into a tensor of its own,
-  /// and then returns that: the place in an arena (in the leaf's grad_dtype()) of a leaf, or in the gradient of what
-  /// split() has cut of one of its parts, if it has no gradient yet and is no other operand. Undefined for all others.
+  /// A place for operand i's gradient, for a vjp that can write it there instead of to a new tensor, and then returns
+  /// it: a leaf's place in an arena (in the leaf's grad_dtype()), or for a part that split() made, its place in the
+  /// whole's gradient; only if it has no gradient yet and is no other operand. Undefined for all others.
   Tensor place(size_t i) const;
-  /// The same place of a leaf that has a gradient by now, for a vjp that can add its own there, and then returns that.
+  /// The same place for a leaf that already has a gradient, for a vjp that can add to it, and then returns it.
   Tensor present(size_t i) const;
   /// The places of operands [first, first + count) as one (see neighbours()); undefined unless all have one.
   Tensor place(size_t first, size_t count) const;
@@ -48,22 +48,22 @@ class Needs {
 };
 
 namespace detail {
-/// A vjp with what it keeps.
+/// A vjp with its kept values.
 using BoundVjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;
-/// `place`: gives Needs::place() of the result.
+/// `place`: returns Needs::place() of the result.
 Var record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp, std::function<Tensor()> place = {});
 }  // namespace detail
 
-/// A value in the graph of computations: a cheap handle, copied like a pointer.
+/// A value in the computation graph: a cheap handle, copied like a pointer.
 ///
-/// Threads: each thread builds and runs graphs of its own. Threads may share leaves that nobody writes to, such as a
-/// model's weights; backward() writes to the gradients of the leaves that it reaches, so only one thread at a time may
-/// run it towards one leaf.
+/// Threads: each thread builds and runs its own graphs. Threads may share leaves that nobody writes to, such as a
+/// model's weights. backward() writes to the gradients of the leaves it reaches, so only one thread at a time may run
+/// it towards a leaf.
 class Var {
  public:
-  Var() = default;  ///< undefined: an optional operand that is absent
-  /// A leaf: a constant, or with `requires_grad` something to differentiate with respect to. An undefined tensor gives
-  /// an undefined Var.
+  Var() = default;  ///< undefined: a missing optional operand
+  /// A leaf: a constant, or with `requires_grad` a variable to differentiate by. An undefined tensor gives an undefined
+  /// Var.
   explicit Var(Tensor value, bool requires_grad = false);
 
   bool defined() const { return node_ != nullptr; }
@@ -72,30 +72,30 @@ class Var {
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
   /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves
-  /// only, in memory that no other gradient and no caller's tensor shares.
+  /// only, in memory shared with no other gradient or caller's tensor.
   Tensor grad() const;
   void zero_grad() const;
-  /// What somebody else wrote into the buffer of a bound leaf's gradient is its gradient, until the next zero_grad().
+  /// Makes the contents of a bound leaf's gradient buffer, written by others, its gradient until zero_grad().
   void keep_grad() const;
-  /// The same value, cut off from the graph; undefined if this is.
+  /// The same value, detached from the graph; undefined if this is.
   Var detach() const { return Var(value()); }
 
-  /// Runs the tape backwards from this value and adds into the grad of every leaf. Saved values are freed as it goes: a
-  /// second backward() through the same graph is an Error. Without `dy`, this must have one element and dy = 1.
-  /// `finished` is called with each leaf that an op on the way has as an operand, once, when no op that is still to
-  /// come has: its gradient is then final.
+  /// Runs the tape backwards from this value and adds to the grad of every leaf. Frees saved values on the way: a
+  /// second backward() through the same graph is an Error. Without `dy`, this must have one element, and dy = 1. Calls
+  /// `finished` once for each leaf that is an operand of an op on the way, when no later op uses it: its gradient is
+  /// then final.
   using Finished = std::function<void(const Var& leaf)>;
   void backward(const Finished& finished = {}) const;
   void backward(const Tensor& dy, const Finished& finished = {}) const;
 
-  /// The dtype that its gradient has: its value's, unless bind() declared another.
+  /// The dtype of its gradient: its value's, unless bind() declared another.
   engine::DType grad_dtype() const;
 
   /// Makes a leaf's value and gradient views of an arena's buffers, of any floating dtypes: f32 gradients for bf16
-  /// values, for example. The gradient buffer counts as zero until the next backward(). `owner` is what the buffers
-  /// belong to: while it lives, is_bound() says so. Throws Error when the leaf is bound to another.
+  /// values, for example. The gradient buffer counts as zero until the next backward(). The buffers belong to `owner`:
+  /// while it lives, is_bound() is true. Throws Error if the leaf is bound to another.
   void bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner = {}) const;
-  /// The same in flat buffers (N), where the leaf has the elements from `offset` on.
+  /// The same in flat buffers (N), in which the leaf's elements start at `offset`.
   void bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner) const;
   bool is_bound() const;
 
@@ -106,8 +106,7 @@ class Var {
   std::shared_ptr<Node> node_;
 };
 
-/// The values of leaves (n_i, …) that follow one another in an arena without a gap, as one: (Σ n_i, …), a view.
-/// Undefined where they do not.
+/// The values of consecutive leaves (n_i, …) in an arena as one: (Σ n_i, …), a view. Undefined if there is a gap.
 Tensor neighbours(std::span<const Var> leaves);
 
 /// A tensor for record() to keep, under the name that errors give it.
@@ -115,17 +114,17 @@ inline Saved saved(const char* name, const Tensor& tensor) { return {name, tenso
 inline Saved saved(const char* name, const Var& var) { return {name, var.value()}; }
 
 /// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed),
-/// its vjp, and what the vjp is given besides dy. Names are string literals, or live as long as the graph:
+/// its vjp, and the vjp's arguments besides dy. Names are string literals, or live as long as the graph:
 ///
 ///     record("mul", y, {a, b}, [](const Tensor& dy, const Needs& needs, const Tensor& a, const Tensor& b) {…},
 ///            saved("a", a), saved("b", b));
 ///
-/// The vector-Jacobian product goes from dL/dy to dL/d(operand i), undefined where !needs[i]. It is a pure function: it
-/// captures nothing, and each tensor that it keeps is a saved() one, so that a write to it before backward() is an
-/// Error and not a wrong gradient. Numbers, shapes, lists of numbers and structs of these are kept as they are. An
-/// operand that was broadcast may get its gradient at the broadcast shape. At backward the tape checks that no operand,
-/// nothing saved and no output was written in place since, and that each gradient has its operand's gradient dtype (or
-/// its value's, which is then converted) and a shape that sums to its operand's.
+/// The vector-Jacobian product maps dL/dy to dL/d(operand i), undefined if !needs[i]. It is a pure function: it
+/// captures nothing, and each tensor it keeps is saved(), so that a write to it before backward() is an Error and not a
+/// wrong gradient. Numbers, shapes, lists of numbers and structs of these are kept as they are. A broadcast operand may
+/// get its gradient at the broadcast shape. At backward the tape checks that no operand, saved tensor or output was
+/// written in place since, and that each gradient has its operand's gradient dtype (or its value's, which is then
+/// converted) and a shape that sums to its operand's.
 template <class Vjp, class... Kept>
 Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept... kept) {
   static_assert(std::is_empty_v<Vjp>, "a vjp captures nothing: hand what it keeps to record()");
@@ -133,29 +132,29 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept
   return detail::record(
       op, std::move(value), std::move(parents),
       [op, vjp, all = std::tuple<Kept...>(std::move(kept)...)](const Tensor& dy, const Needs& needs) {
-        static_cast<void>(op);  // read only where something is kept
+        static_cast<void>(op);  // read only if something is kept
         return std::apply(
             [&](const Kept&... each) -> std::vector<Tensor> { return vjp(dy, needs, detail::given(op, each)...); },
             all);
       });
 }
 
-/// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite
-/// requires that an op adds nothing to it.
+/// Counts gradients that this thread's vjps made, in new storage, for operands that needed none. The op suite requires
+/// that ops add nothing to it.
 int64_t unwanted_gradients();
 
-/// While it lives, this thread's ops record nothing.
+/// Disables gradient recording on this thread for the scope's lifetime.
 class NoGrad : engine::ContextScope {
  public:
   NoGrad() : ContextScope(with(&engine::Context::records, false)) {}
 };
 inline bool grad_enabled() { return engine::context().records; }
 
-/// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
-/// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it get
-/// their keys beforehand, so that both runs draw the same values. Throws Error when f captures a value that is not a
-/// leaf, and at backward when a captured leaf was written in place since, or when the second run (on the CPU) gives
-/// other bits than the first: f is not pure, or a tensor that it captures was overwritten.
+/// y = f(inputs) without keeping f's saved values: backward() runs f again (Chen et al., "Training deep nets with
+/// sublinear memory cost", 2016). f must be a pure function of `inputs` and of leaves it captures; give random ops
+/// their keys beforehand, so that both runs draw the same values. Throws Error if f captures a value that is not a
+/// leaf, and at backward if a captured leaf was written in place since, or the second run (on the CPU) gives other bits
+/// than the first: f is not pure, or a tensor it captures was overwritten.
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
 
 }  // namespace headroom::autograd

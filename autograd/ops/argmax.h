@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// Where x is largest over `axes` (all when empty) → an i64 Tensor, which has no gradient. See
+/// The position of the largest x over `axes` (all if empty) → an i64 Tensor without a gradient. See
 /// engine/ops/argmax/argmax.h.
 Tensor argmax(const Var& x, const std::vector<int>& axes = {}, bool keep_axes = false);
 

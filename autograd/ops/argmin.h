@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// Where x is smallest over `axes` (all when empty) → an i64 Tensor, which has no gradient. See
+/// The position of the smallest x over `axes` (all if empty) → an i64 Tensor without a gradient. See
 /// engine/ops/argmin/argmin.h.
 Tensor argmin(const Var& x, const std::vector<int>& axes = {}, bool keep_axes = false);
 

@@ -3,8 +3,8 @@
 
 namespace headroom::autograd {
 
-/// x in another real dtype, rounded to nearest even; dx = dy in x's. x itself where it is of that dtype. Throws Error
-/// unless both are real.
+/// Converts x to another real dtype, rounded to nearest even; dx = dy in x's. Returns x if it already has that dtype.
+/// Throws Error unless both are real.
 Var cast(const Var& x, engine::DType dtype);
 
 }  // namespace headroom::autograd

@@ -3,7 +3,7 @@
 
 namespace headroom::autograd {
 
-/// min(max(x, low), high), NaN kept; a bound may be infinite. The gradient passes where low ≤ x ≤ high.
+/// min(max(x, low), high), NaN kept; a bound may be infinite. The gradient passes if low ≤ x ≤ high.
 Var clamp(const Var& x, double low, double high);
 
 }  // namespace headroom::autograd

@@ -5,8 +5,8 @@
 
 namespace headroom::autograd {
 
-/// less, less_equal, greater, greater_equal, equal and not_equal of the values → a bool Tensor, which has no gradient:
-/// `where(x > 0.0, x, 0.1 * x)`. Masks combine with &, |, ^ and !. See engine/ops/elementwise/comparison.h.
+/// less, less_equal, greater, greater_equal, equal and not_equal → a bool Tensor without a gradient: `where(x > 0.0, x,
+/// 0.1 * x)`. Combine masks with &, |, ^ and !. See engine/ops/elementwise/comparison.h.
 #define HEADROOM_DECLARE(NAME, FUNCTOR)                                                         \
   inline Tensor NAME(const Var& a, const Var& b) { return engine::NAME(a.value(), b.value()); } \
   inline Tensor NAME(const Var& a, double c) { return engine::NAME(a.value(), c); }

@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// The parts one after the other along `axis`. Throws Error naming the first part that does not fit.
+/// Joins the parts along `axis`. Throws Error naming the first part that does not fit.
 Var concat(const std::vector<Var>& parts, int axis);
 
 }  // namespace headroom::autograd

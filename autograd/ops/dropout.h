@@ -4,7 +4,7 @@
 
 namespace headroom::autograd {
 
-/// x / (1-p) kept with probability 1-p, else 0; element i's fate is random_bits(key, i). p = 0 is the identity.
+/// x / (1-p) with probability 1-p, else 0; random_bits(key, i) decides element i. p = 0 is the identity.
 Var dropout(const Var& x, double p, const engine::RngKey& key);
 
 }  // namespace headroom::autograd

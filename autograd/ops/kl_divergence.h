@@ -5,8 +5,8 @@
 namespace headroom::autograd {
 
 /// Kullback-Leibler divergence from softmax(teacher) to softmax(logits) along the last axis: both (…, V) → scalar, in
-/// nats. Rows where `counted` (bool (…); undefined: all count) is false count neither in the sum nor in the mean; a
-/// mean over none is 0. The teacher gets no gradient.
+/// nats. Rows with `counted` (bool (…); undefined: all count) false count in neither sum nor mean; a mean over none is
+/// 0. The teacher gets no gradient.
 Var kl_divergence(const Var& logits, const Tensor& teacher, const Tensor& counted = {},
                   Reduction reduction = Reduction::mean);
 

@@ -10,7 +10,7 @@ Var operator*(const Var& a, const Var& b);
 Var operator/(const Var& a, const Var& b);
 Var operator-(const Var& x);
 
-/// With a number, which is rounded to x's dtype first and has no gradient. x · c is scale(x, c).
+/// With a number, first rounded to x's dtype and without a gradient. x · c is scale(x, c).
 Var operator+(const Var& x, double c);
 Var operator-(const Var& x, double c);
 Var operator*(const Var& x, double c);
@@ -21,7 +21,7 @@ Var operator*(double c, const Var& x);
 Var operator/(double c, const Var& x);
 
 /// x = x + y, and so on: x becomes a handle on a new value, whose gradient reaches the old one. Nothing is written in
-/// place, so a leaf is no leaf any more behind `x += y`.
+/// place, so a leaf is no longer a leaf after `x += y`.
 Var& operator+=(Var& x, const Var& y);
 Var& operator-=(Var& x, const Var& y);
 Var& operator*=(Var& x, const Var& y);

@@ -3,8 +3,8 @@
 
 namespace headroom::autograd {
 
-/// a^b, shapes broadcast as in NumPy. The gradient of b needs a ≥ 0: below, it is NaN. Where b is 0, a has the gradient
-/// 0; where a is 0 and b ≥ 0, b has.
+/// a^b, shapes broadcast as in NumPy. The gradient of b is NaN for a < 0. If b is 0, a's gradient is 0; if a is 0 and b
+/// ≥ 0, b's is.
 Var pow(const Var& a, const Var& b);
 /// a^exponent.
 Var pow(const Var& a, double exponent);

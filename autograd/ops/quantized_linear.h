@@ -4,7 +4,7 @@
 
 namespace headroom::autograd {
 
-/// The same with a frozen matrix (out, in) that stays in its blocks; x and bias have gradients.
+/// linear() with a frozen matrix (out, in) kept in its blocks; x and bias have gradients.
 Var quantized_linear(const Var& x, const engine::QuantizedMatrix& weight, const Var& bias = {});
 
 }  // namespace headroom::autograd

@@ -5,8 +5,8 @@
 
 namespace headroom::autograd {
 
-/// Views of `sizes[0]`, `sizes[1]`, … elements one after the other along `axis`: what concat() joins. Throws Error
-/// unless the sizes add up to the axis.
+/// Consecutive views of `sizes[0]`, `sizes[1]`, … elements along `axis`: the inverse of concat(). Throws Error unless
+/// the sizes add up to the axis.
 std::vector<Var> split(const Var& x, const std::vector<int64_t>& sizes, int axis);
 
 /// n views of equal size along `axis`. Throws Error unless n divides the axis.

@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// Σ x over `axes` (all when empty), which become size 1 when `keep_axes`, else vanish.
+/// Σ x over `axes` (all if empty), which become size 1 if `keep_axes`, else vanish.
 Var sum(const Var& x, const std::vector<int>& axes = {}, bool keep_axes = false);
 
 }  // namespace headroom::autograd

@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// Views: no data moves forward; backward moves what it must. One axis of reshape may be -1: inferred.
+/// Views: forward moves no data; backward moves only what it must. One axis of reshape may be -1: inferred.
 Var reshape(const Var& x, const Shape& shape);
 Var permute(const Var& x, const std::vector<int>& axes);
 Var transpose(const Var& x, int axis_a, int axis_b);
@@ -13,7 +13,7 @@ Var transpose(const Var& x, int axis_a, int axis_b);
 Var slice(const Var& x, int axis, int64_t begin, int64_t end);
 /// Element i of one axis, which vanishes: (…, n, …) → (…, …).
 Var select(const Var& x, int axis, int64_t i);
-/// Without an axis of size 1, and with a new one at `axis` of the result (-1: the last).
+/// Removes an axis of size 1, or adds one at `axis` of the result (-1: the last).
 Var squeeze(const Var& x, int axis);
 Var unsqueeze(const Var& x, int axis);
 /// Broadcasts axes of size 1 (and missing leading ones).

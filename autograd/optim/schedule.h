@@ -10,9 +10,9 @@ namespace headroom::autograd {
 struct ScheduleConfig {
   std::string kind = "constant";  ///< constant | warmup | cosine | step | inverse_sqrt | reduce_on_plateau
   int64_t warmup = 0;             ///< warmup, inverse_sqrt: steps of linear rise
-  int64_t steps = 0;              ///< cosine: length of the fall, warm-up not counted in; step: steps between drops
+  int64_t steps = 0;              ///< cosine: length of the fall, without warm-up; step: steps between drops
   int64_t start = 0;              ///< cosine: first step of the fall
-  double final_factor = 0.0;      ///< cosine: where it ends
+  double final_factor = 0.0;      ///< cosine: final value
   double factor = 0.1;            ///< step, reduce_on_plateau: each drop
   int64_t patience = 10;          ///< reduce_on_plateau: evaluations without improvement
   double threshold = 1e-4;        ///< reduce_on_plateau: relative improvement that counts
@@ -23,7 +23,7 @@ class Schedule {
  public:
   virtual ~Schedule() = default;
   virtual double factor(int64_t step) const = 0;
-  /// A validation loss; only reduce_on_plateau listens.
+  /// Reports a validation loss; only reduce_on_plateau uses it.
   virtual void observe(double) {}
   virtual std::string describe() const = 0;
   /// State for checkpoints: empty unless the schedule observes.
@@ -31,7 +31,7 @@ class Schedule {
   virtual void load_state(const std::vector<double>&) {}
 };
 
-/// The product of the given factors. Throws Error naming the field that is out of range, or the unknown kind.
+/// The product of the given factors. Throws Error naming the field out of range, or the unknown kind.
 std::unique_ptr<Schedule> make_schedule(const std::vector<ScheduleConfig>& factors);
 
 }  // namespace headroom::autograd

@@ -5,10 +5,10 @@
 #include "engine/host_device.h"
 #include "engine/optim/update.h"
 
-// The calls of the optimizers' ops, for those who bring kernels.
+// The calls of the optimizers' ops, for backends with kernels.
 namespace headroom::engine {
 
-/// Checked: flat arrays apart from each other; copies may be undefined. An implementation reads the state.
+/// Checked: flat arrays that do not overlap; copies may be undefined. An implementation reads the state.
 struct AdamCall {
   Tensor values, gradients, mean, square, copies;
   AdamConfig config;
@@ -44,7 +44,7 @@ extern Op<MuonCall> muon_op;
 struct AdamScalars {
   double keep, l2, one_minus_beta1, beta2, one_minus_beta2, step_size, root, eps, gradient_factor;
 };
-/// Those of elements that decay, or of those that do not.
+/// The scalars for elements that decay, or for those that do not.
 HEADROOM_HD inline AdamScalars adam_scalars(const AdamConfig& c, const StepState& s, bool decays) {
   const auto t = static_cast<double>(s.updates + 1);
   const double learning_rate = c.rate * s.learning_rate;
@@ -67,7 +67,7 @@ struct NormCall {
 };
 extern Op<NormCall> norm_op;
 
-/// Each changes the state, which is on the device of the first operand.
+/// Calls that change the state, which is on the first operand's device.
 struct StepBeginCall {
   Tensor rates, state;
   auto operands() { return std::array{real("rates", rates)}; }
@@ -90,7 +90,7 @@ extern Op<StepLossCall> step_loss_op;
 extern Op<StepNormCall> step_norm_op;
 extern Op<StepEndCall> step_end_op;
 
-/// What step_begin, step_norm and step_end do to a state, for the CPU and for kernels.
+/// The effect of step_begin, step_norm and step_end on a state, for the CPU and for kernels.
 HEADROOM_HD inline void begin_step(StepState& s, const double* rates, int64_t n) {
   s.learning_rate = rates[s.step % n];
   s.loss = s.gradient_norm = 0;

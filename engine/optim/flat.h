@@ -1,5 +1,5 @@
 #pragma once
-// What the optimizers' fused passes over flat arrays share; for the .cpp files of this folder.
+// Shared parts of the optimizers' fused passes over flat arrays; for the .cpp files of this folder.
 #include <span>
 
 #include "engine/dispatch/operand.h"
@@ -8,7 +8,7 @@
 
 namespace headroom::engine {
 
-/// Elements that one task takes.
+/// Elements per task.
 inline constexpr int64_t flat_grain = 1 << 14;
 
 /// Throws Error unless all are flat arrays of one length.
@@ -21,7 +21,7 @@ inline void check_flat(const char* op, std::span<const Operand> operands) {
   }
 }
 
-/// Throws Error when two of them overlap: one would read what the other has just written.
+/// Throws Error if two of them overlap: one would read what the other has just written.
 inline void check_apart(const char* op, std::span<const Operand> operands) {
   for (size_t i = 0; i < operands.size(); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -37,12 +37,12 @@ inline void check_copies(const char* op, const Tensor& values, const Tensor& cop
           "{}: masters {}, copies {}; expected f32 and bf16 of one length", op, values, copies);
 }
 
-/// Throws Error unless `decayed` of n elements can be.
+/// Throws Error unless 0 ≤ decayed ≤ n.
 inline void check_decayed(int64_t n, int64_t decayed) {
   require(decayed >= 0 && decayed <= n, "optimizer: {} of {} elements decay", decayed, n);
 }
 
-/// The copies' elements, null where there are none.
+/// The copies' elements; null if there are none.
 inline bf16* data_of(const Tensor& copies) { return copies.defined() ? copies.mutable_data<bf16>() : nullptr; }
 
 /// Calls f(begin, end, in the decayed part) over ranges that never straddle `decayed`.

@@ -3,7 +3,7 @@
 
 namespace headroom::engine {
 
-/// Elements of an activation block: each has a scale of its own.
+/// Elements of an activation block; each block has its own scale.
 inline constexpr int64_t activation_block = 32;
 
 /// One row of n numbers in blocks of 32 (n a multiple of it): see QuantizedActivations. The same bits at every level.

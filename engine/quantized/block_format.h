@@ -6,7 +6,7 @@
 
 namespace headroom::engine {
 
-/// What is known of a format, beside its formula: a row of the table in format.h, and what the format's struct says.
+/// A format's properties besides its formula: its row in the table in format.h, and its struct's members.
 struct BlockTraits {
   const char* name;         ///< "q4_k"
   const char* gguf_name;    ///< "Q4_K"
@@ -19,11 +19,11 @@ struct BlockTraits {
   double typical;
 };
 const BlockTraits& traits_of(BlockFormat format);
-/// The format of that name ("q4_k"). Throws Error that lists the known ones.
+/// The format with that name ("q4_k"). Throws Error that lists the known ones.
 BlockFormat block_format_named(std::string_view name);
 
-/// The numbers of `count` blocks, in f32 arithmetic: (count · elements) of them, the same bits at every level of the
-/// instruction set. Any bytes are a block; a scale that is not finite gives numbers that are not.
+/// Unpacks `count` blocks in f32 arithmetic: (count · elements) numbers, with the same bits at every instruction set.
+/// Any bytes are a valid block; a non-finite scale gives non-finite numbers.
 void dequantize(BlockFormat format, const uint8_t* blocks, int64_t count, float* values);
 
 }  // namespace headroom::engine

@@ -4,7 +4,7 @@
 
 namespace headroom::engine {
 
-/// The numbers of `count` blocks that lie one after the other: dequantize() of block_format.h.
+/// Unpacks `count` consecutive blocks: dequantize() of block_format.h.
 HEADROOM_KERNEL_AVX512(void, dequantize_blocks,
                        (BlockFormat format, const uint8_t* blocks, int64_t count, float* values))
 

@@ -1,5 +1,5 @@
 #pragma once
-// How rows of numbers lie in blocks of few bits each, as GGUF files hold them
+// The layout of rows of numbers in blocks of few bits each, as in GGUF files
 // (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). Kernel files may include this header.
 #include "engine/quantized/formats/halves.h"
 #include "engine/quantized/formats/iq4_nl.h"
@@ -13,8 +13,8 @@
 #include "engine/quantized/formats/q6_k.h"
 #include "engine/quantized/formats/q8_0.h"
 
-/// The table of formats: X(name, struct in formats/ and name in GGUF, number of the type there (ggml.h, enum
-/// ggml_type), general.file_type of a file that has most of its numbers in it (llama.h, enum llama_ftype)).
+/// The table of formats: X(name, struct in formats/ and name in GGUF, its type number there (ggml.h, enum ggml_type),
+/// general.file_type of a file mostly in that format (llama.h, enum llama_ftype)).
 #define HEADROOM_BLOCK_FORMATS(X) \
   X(q8_0, Q8_0, 8, 7)             \
   X(q4_0, Q4_0, 2, 2)             \
@@ -42,7 +42,7 @@ inline constexpr BlockFormat block_formats[] = {HEADROOM_BLOCK_FORMATS(HEADROOM_
 #undef HEADROOM_NAME
 #undef HEADROOM_FORMAT
 
-/// f(F()) with the format's struct F.
+/// Calls f(F()) with the format's struct F.
 template <class Function>
 void visit_format(BlockFormat format, const Function& f) {
   switch (format) {

@@ -4,18 +4,18 @@
 
 namespace headroom::engine {
 
-/// Which of the candidates may be drawn: each filter acts on what the one before left.
+/// The filters for candidates; each acts on what the previous one left.
 struct TokenFilter {
-  double temperature = 0;  ///< logits are divided by it, before the filters; 0: the likeliest is taken
-  int64_t top_k = 0;       ///< only the top_k likeliest; 0: all
-  double top_p = 1;        ///< only the likeliest until their probabilities reach this sum
-  double min_p = 0;        ///< only those of at least this share of the likeliest's probability
+  double temperature = 0;  ///< divides logits, before the filters; 0: takes the likeliest
+  int64_t top_k = 0;       ///< keep only the top_k likeliest; 0: all
+  double top_p = 1;        ///< keep only the likeliest until their probabilities reach this sum
+  double min_p = 0;        ///< keep only tokens with at least this share of the likeliest's probability
 };
 
-/// Draws one of V tokens: logits f32 or f64 (V) → i64 (), on the logits' device, by one uniform number of `key` (none
-/// at temperature 0). Candidates count from the likeliest, the least id among equals. -1 where a logit is NaN or +inf,
-/// or all are -inf. On CUDA probabilities are counted in units of 2^-40 of the likeliest's, so that the sums do not
-/// depend on their order; elsewhere they are f64. Throws Error for an empty or other than flat list.
+/// Draws one of V tokens: logits f32 or f64 (V) → i64 (), on the logits' device, with one uniform number of `key` (none
+/// at temperature 0). Ranks candidates from the likeliest; the lowest id wins a tie. Returns -1 if a logit is NaN or
+/// +inf, or all are -inf. CUDA counts probabilities in units of 2^-40 of the likeliest's, so that sums do not depend on
+/// their order; elsewhere they are f64. Throws Error unless logits are a non-empty flat list.
 Tensor choose_token(const Tensor& logits, const TokenFilter& filter, const RngKey& key);
 
 /// A checked call.

@@ -3,13 +3,13 @@
 
 namespace headroom::engine {
 
-/// Which query may not attend which key: bool (B, Tq, Tk) on a device, true where `key_mask` (bool (B, Tk) there, or
-/// undefined) leaves key j out, where `causal` is set and j > i + (Tk - Tq), or where `window` is above 0 and
-/// j ≤ i + (Tk - Tq) - window. Nobody waits for the device. Throws Error for another mask.
+/// Marks pairs in which the query may not attend to the key: bool (B, Tq, Tk) on a device, true if `key_mask` (bool (B,
+/// Tk) there, or undefined) leaves out key j, if `causal` and j > i + (Tk - Tq), or if `window` is above 0 and j ≤ i +
+/// (Tk - Tq) - window. Never waits for the device. Throws Error for another mask.
 Tensor hidden_pairs(int64_t batch, int64_t queries, int64_t keys, bool causal, const Tensor& key_mask, Device device,
                     int64_t window = 0);
 
-/// y is what is filled.
+/// The call fills y.
 struct HiddenPairsCall {
   Tensor y, key_mask;
   bool causal;

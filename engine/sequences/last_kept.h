@@ -3,9 +3,9 @@
 
 namespace headroom::engine {
 
-/// Where the last element that `mask` keeps of each row stands: mask bool (B, T) → i64 (B), b · T + t with the largest
-/// t where mask[b, t] is true; -1 where none is. On the mask's device, which is not waited for. Throws Error for
-/// another shape.
+/// The position of the last element that `mask` keeps in each row: mask bool (B, T) → i64 (B), b · T + t with the
+/// largest t for which mask[b, t] is true; -1 if none is. Runs on the mask's device without waiting for it. Throws
+/// Error for another shape.
 Tensor last_kept(const Tensor& mask);
 
 struct LastKeptCall {

@@ -5,27 +5,27 @@
 
 namespace headroom::engine::blocks {
 
-/// x = step · q, or step · q + minimum where the format has one.
+/// x = step · q, or step · q + minimum if the format has one.
 struct Scale {
   float step, minimum = 0;
 };
 
-/// What the struct `F` of a format in blocks says, for the CPU, which unpacks whole blocks, and for the GPU, which
-/// reads one number at a time:
+/// The members of a block format's struct `F`, for the CPU, which unpacks whole blocks, and the GPU, which reads one
+/// number at a time:
 ///
 ///   elements, bytes    of a block
-///   run                numbers one after the other that share a Scale
+///   run                consecutive numbers that share a Scale
 ///   scale<M>(b, j)     the Scale of run j of the block at b
 ///   number<M>(b, j, i) q of number i of that run
-///   has_minimum        whether the Scale's is added
-///   scale_places       where a block's f16 stand: the first, and a second or -1
-///   exponent_place     where a format whose scale is a power of two has its exponent, of one byte; else -1
-///   typical            about how large a number is in units of the first f16, for tests' random blocks
-///   has_integer_products  whether engine/ops/quantized_linear/quantized_linear_blocks.h multiplies it by 8-bit
+///   has_minimum        true if the Scale's minimum is added
+///   scale_places       offsets of a block's f16: the first, and a second or -1
+///   exponent_place     offset of the one-byte exponent if the scale is a power of two; else -1
+///   typical            rough size of a number in units of the first f16, for tests' random blocks
+///   has_integer_products  true if engine/ops/quantized_linear/quantized_linear_blocks.h multiplies it by 8-bit
 ///   integers
 ///
-/// M is the machine, M::half(p) its f16 at p as f32, M::product and M::sum round one by one. Everything is a template
-/// over it, so that each instruction set has functions of its own.
+/// M is the machine: M::half(p) is its f16 at p as f32, M::product and M::sum round separately. Everything is a
+/// template over it, so that each instruction set has its own functions.
 template <class F>
 struct Block {
   static constexpr int exponent_place = -1;

@@ -3,8 +3,8 @@
 
 namespace headroom::engine::blocks {
 
-/// 4 or 5 bits: d, m where `has_m`, 32 fifth bits where `has_fifth`, and 16 bytes of two, whose low halves are elements
-/// 0–15 and whose high halves are 16–31.  x = d·(q - offset), or x = d·q + m
+/// 4 or 5 bits: d, m if `has_m`, 32 fifth bits if `has_fifth`, and 16 bytes of two numbers each: low halves are
+/// elements 0–15, high halves 16–31.  x = d·(q - offset), or x = d·q + m
 template <bool has_fifth, bool has_m>
 struct Halves : Block<Halves<has_fifth, has_m>> {
   static constexpr int elements = 32, head = has_m ? 4 : 2, bytes = head + (has_fifth ? 4 : 0) + 16, run = 16;

@@ -5,9 +5,9 @@
 
 namespace headroom::engine::blocks {
 
-/// A power of two, 16 bytes of two, whose low halves are elements 0–15 and whose high halves are 16–31: each half is a
-/// sign, two bits of exponent and one of mantissa, and stands for twice its value, so that it is an integer.
-/// x = 2^(e - 128)·q. Source: OCP Microscaling Formats 1.0, E8M0 and E2M1.
+/// A power of two, 16 bytes of two numbers each: low halves are elements 0–15, high halves 16–31. Each half is a sign,
+/// two bits of exponent and one of mantissa, and stands for twice its value, which makes it an integer. x = 2^(e -
+/// 128)·q. Source: OCP Microscaling Formats 1.0, E8M0 and E2M1.
 struct MXFP4 : Block<MXFP4> {
   static constexpr int elements = 32, bytes = 17, run = 16, scale_places[2] = {-1, -1}, exponent_place = 0;
   static constexpr bool has_minimum = false, has_integer_products = false;

@@ -3,7 +3,7 @@
 
 namespace headroom::engine::blocks {
 
-/// Numbers of 16 bits, each a block by itself; M::half and M::bfloat say what they are.
+/// 16-bit numbers, each a block by itself, decoded by M::half or M::bfloat.
 struct Number {
   static constexpr int elements = 1, bytes = 2, scale_places[2] = {-1, -1}, exponent_place = -1;
   static constexpr bool has_integer_products = false;
