@@ -20,10 +20,10 @@ struct Captured {
   Var var;
   uint32_t version;
 };
-/// Where record() notes them while a checkpoint runs its function for the first time.
+/// The leaves that record() notes while a checkpoint runs its function for the first time.
 thread_local std::vector<Captured>* captured_ = nullptr;
 
-/// Whether two tensors on the CPU have the same bits; true on other devices, where it is not looked at.
+/// True if two tensors on the CPU have the same bits; always true on other devices, which are not checked.
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (!a.device().is_cpu()) return true;
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;

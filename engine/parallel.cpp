@@ -124,7 +124,7 @@ class Pool {
     call_.notify_all();
   }
 
-  /// Where the system gives no more threads there are fewer helpers: the results are the same.
+  /// Starts fewer helpers if the system gives no more threads: the results are the same.
   void grow(size_t wanted) {
     try {
       while (helpers_.size() < wanted)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t block = 64;  // tokens
 
-/// Whether `added` (B, T, H, d) can follow what `cache` (B, capacity, H, d) holds.
+/// True if `added` (B, T, H, d) can be appended to `cache` (B, capacity, H, d).
 bool fits(const Tensor& cache, const Tensor& added) {
   return !cache.defined() ||
          (cache.dim(0) == added.dim(0) && cache.dim(2) == added.dim(2) && cache.dim(3) == added.dim(3) &&

@@ -167,7 +167,7 @@ Var InductionHead::loss(const Var& output, const Batch& batch) const {
   const Tensor mask = engine::clamp(engine::sum(numbers, {2}, true), 0, 1);        // (B, T, 1): 1 where one is not 0
   const Tensor scored = engine::clamp(engine::sum(mask, {}, false), 1, infinity);  // ()
   const Tensor rows = Tensor::full({}, static_cast<double>(mask.numel()), y.dtype(), y.device());
-  // Where the mask is 0 the target is, too.
+  // The target is 0 wherever the mask is.
   return autograd::mse(output * Var(mask), Var(y)) * Var(engine::div(rows, scored));
 }
 

@@ -290,7 +290,7 @@ std::string check_coverage(const OpSamples& samples) {
   return "";
 }
 
-/// Whether the dtype that a sample's data is made in makes a difference.
+/// True if a sample has floating inputs, so that the dtype of its data matters.
 bool has_floating_input(const Sample& sample) {
   return std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const Input& input) { return input.floating(); });
 }

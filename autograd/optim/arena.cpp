@@ -10,8 +10,8 @@
 namespace headroom::autograd {
 namespace {
 
-/// What each parameter's place begins at a multiple of, in elements. On the CPU sums over the whole arena keep the
-/// order, and so the bits, of parameters without gaps.
+/// The alignment of each parameter's start, in elements. On the CPU there are no gaps, so that sums over the whole
+/// arena keep their order and bits.
 int64_t alignment_on(engine::Device device) { return device.is_cpu() ? 1 : 64; }
 
 /// The elements that a parameter's place has. Products in bf16 want extents that are multiples of 8, so that copies

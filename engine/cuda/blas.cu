@@ -78,7 +78,7 @@ struct Alignment {
   auto operator<=>(const Alignment&) const = default;
 };
 
-/// What a plan is made for.
+/// The key of a plan.
 struct Kind {
   BlasProduct product;
   Alignment alignment;

@@ -91,9 +91,8 @@ struct Padded {
 
 int64_t rounded(int64_t extent) { return (extent + 7) / 8 * 8; }
 
-/// Whether so many bytes of copies cost less than they save. Sums over many rows into an odd width (a weight's
-/// gradient) are the slowest: 0.06 us a row, however few columns (H100). Other products that are short or narrow are
-/// fast as they are.
+/// True if copying `copied` bytes costs less than it saves. Sums over many rows into an odd width (a weight's gradient)
+/// are the slowest: 0.06 us a row, however few columns (H100). Other short or narrow products are fast already.
 bool are_worth_it(const BlasProduct& p, int64_t copied) {
   constexpr int64_t most_copied = int64_t{256} << 20, many_rows = 512, least_work = int64_t{1} << 24;
   const int64_t narrow = std::min(p.m, p.n), work = p.m * p.n * p.k, work_per_byte = work / copied;
@@ -107,7 +106,7 @@ bool are_worth_it(const BlasProduct& p, int64_t copied) {
 
 bool padded_product(const BlasProduct& p, const ProductTensors& t) {
   if (p.dtype != DType::bf16 || p.batch != 1) return false;
-  // What counts are the axes along which a matrix lies in memory.
+  // Only the axes along which a matrix lies in memory count.
   const int64_t m = p.transpose_a ? rounded(p.m) : p.m, n = rounded(p.n),
                 k = p.transpose_a && !p.transpose_b ? p.k : rounded(p.k);
   if (m == p.m && n == p.n && k == p.k) return false;

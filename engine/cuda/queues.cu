@@ -6,7 +6,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// What this thread captures; null while it captures nothing.
+/// This thread's capture; null if it is not capturing.
 thread_local std::unique_ptr<Capture> capture;
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }

@@ -2,7 +2,7 @@
 
 #include "engine/cuda/launch.cuh"
 
-// What is done for each decoded token, at the place that its state names.
+// The work for each decoded token, at the place its state names.
 namespace headroom::engine::cuda {
 namespace {
 

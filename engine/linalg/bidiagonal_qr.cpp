@@ -36,7 +36,7 @@ void chase_column(double* d, double* e, int64_t first, int64_t row, int64_t last
   }
 }
 
-/// Where d[i] is zero, moves e[i] right and out by rotations of rows.
+/// If d[i] is zero, moves e[i] right and out by rotating rows.
 void chase_row(double* d, double* e, int64_t i, int64_t last, const View& u) {
   double fill = e[i];
   e[i] = 0;

@@ -48,7 +48,7 @@ int64_t factor_cholesky(const View& a, double* pivot) {
     const int64_t size = std::min(factor_columns, n - j0), below = n - j0 - size;
     for (int64_t j = j0; j < j0 + size; ++j) {
       for (int64_t p = j0; p < j; ++p) kernel::axpy(n - j, -a(j, p), a.column(p) + j, a.column(j) + j);
-      // What is left of a diagonal element of a singular matrix is rounding noise of its size.
+      // A singular matrix leaves rounding noise of the diagonal element's size.
       const double noise = static_cast<double>(j + 1) * std::numeric_limits<double>::epsilon();
       if (!(a(j, j) > noise * diagonal[static_cast<size_t>(j)])) {
         *pivot = a(j, j);

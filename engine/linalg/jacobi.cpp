@@ -196,9 +196,9 @@ std::vector<int64_t> rows_by_size(const View& a) {
   return order;
 }
 
-/// What is done before Jacobi: rows by size, sorted·P = Q·R and R = L·Q₂ᵀ; L (r, r), for the rank r, has nearly
-/// orthogonal columns already. A large R that is not graded needs no second factorisation: the fast SVD leaves its
-/// columns nearly orthogonal, too.
+/// The preparation for Jacobi: sorts rows by size, then factors sorted·P = Q·R and R = L·Q₂ᵀ; L (r, r), for the rank r,
+/// already has nearly orthogonal columns. A large R that is not graded needs no second factorisation: the fast SVD also
+/// leaves its columns nearly orthogonal.
 class Prepared {
  public:
   Prepared(const View& a, bool is_large) : order_(rows_by_size(a)), sorted_(Dense::empty(a.rows, a.columns)) {

@@ -31,7 +31,7 @@ struct OnLine {
   Numbers x, gradient;
 };
 
-/// Where the cubic through two points with their slopes is least; halfway where that is not well inside.
+/// The minimum of the cubic through two points with their slopes; the midpoint if that is not well inside.
 double between(const OnLine& a, const OnLine& b) {
   const double middle = (a.step + b.step) / 2, width = std::abs(b.step - a.step);
   if (!std::isfinite(b.value) || !std::isfinite(b.slope)) return middle;

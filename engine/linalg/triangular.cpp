@@ -40,7 +40,7 @@ void solve_triangular_inplace(const View& a, const View& b, const TriangularOpti
     const int64_t j = (forward ? step : blocks - 1 - step) * block_rows, size = std::min(block_rows, n - j);
     const View x = b.block(j, 0, size, b.columns);
     solve_block(a.block(j, j, size, size), x, options);
-    // What is still open loses its part of the solved block.
+    // Subtract the solved block's part from the unsolved rest.
     const int64_t begin = forward ? j + size : 0, count = forward ? n - j - size : j;
     if (count == 0) continue;
     const View part = options.transpose ? a.block(j, begin, size, count) : a.block(begin, j, count, size);

@@ -20,7 +20,7 @@ struct AdamArrays {
   bool aligned;
 };
 
-/// Those of AdamScalars that an element needs, rounded once.
+/// The AdamScalars that an element needs, rounded once.
 template <class T>
 struct AdamNumbers {
   T keep, l2, one_minus_beta1, beta2, one_minus_beta2, step_size, inverse_root, eps, gradient_factor;

@@ -37,7 +37,7 @@ struct Place {
   }
 };
 
-/// What the block shares.
+/// The block's shared memory.
 struct Shared {
   Weight sums[bins];
   unsigned counts[bins];

@@ -129,7 +129,7 @@ Ordered written(const T& value) {
   }
 }
 
-/// Where a value lies, for messages.
+/// A value's place, for messages.
 struct JsonPlace {
   std::string source, path;
   JsonPlace at(const std::string& key) const { return {source, path + "." + key}; }

@@ -15,11 +15,11 @@ namespace {
 
 using engine::Tensor;
 
-/// What the names of a family's tensors are made of.
+/// The parts of tensor names in a family.
 struct NameParts {
   std::string base;       ///< before the names of all but the head in files of a language model
   std::string embedding;  ///< behind it
-  bool is_kept;           ///< whether our names have the base, too
+  bool is_kept;           ///< true if our names have the base too
 };
 NameParts parts_of(const Family& family) {
   if (family.tensors == NameScheme::hugging_face_gpt2) return {"transformer.", "wte.weight", false};
@@ -42,7 +42,7 @@ std::string unwrapped(std::string name, std::set<std::string>& removed) {
   return name;
 }
 
-/// What stands before the embedding's name; "" where that is not one tensor, or is the base alone.
+/// The prefix of the embedding's name; "" if there is not exactly one such tensor, or the prefix is just the base.
 std::string stem_of(const std::vector<std::string>& names, const NameParts& parts) {
   std::vector<std::string> stems;
   for (const std::string& name : names)
@@ -72,7 +72,7 @@ void adopt_names(SafetensorsFolder& store, const std::filesystem::path& folder, 
                                    fmt::join(removed, " and without ")));
 }
 
-/// Whether two matrices of one shape hold the same numbers.
+/// True if two matrices of one shape hold the same numbers.
 bool are_equal(const Tensor& a, const Tensor& b) {
   constexpr int64_t step = 1024;
   for (int64_t row = 0; row < a.dim(0); row += step) {

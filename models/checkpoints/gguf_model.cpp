@@ -26,7 +26,7 @@ class ArchitectureKeys {
   int64_t count(const char* name, int64_t otherwise) const { return metadata_.count(asked(name), otherwise); }
   double positive(const char* name) const { return metadata_.positive(asked(name)); }
   double positive(const char* name, double otherwise) const { return metadata_.positive(asked(name), otherwise); }
-  /// Whether each layer has a window: by a list, or by the number of layers from one that has none to the next.
+  /// For each layer, true if it has a window: from a list, or from the interval between layers without one.
   std::vector<bool> windows(const char* name, int64_t layers, int64_t otherwise) const {
     const auto found = metadata_.all().find(asked(name));
     const bool is_list = found != metadata_.all().end() && found->second.is_array;
@@ -53,12 +53,12 @@ class ArchitectureKeys {
     return list;
   }
   std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
-  /// What the keys mean that nothing asked for.
+  /// The verdict on keys that nothing asked for.
   UnreadKeys unread() const { return judged_gguf_keys(metadata_, architecture_ + ".", asked_); }
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     metadata_.complain(key(name), message);
   }
-  /// Whether some layer has a tensor of that name. `layers`: as the file says, which may be too many.
+  /// True if some layer has a tensor of that name. `layers`: as the file says, which may be too many.
   bool has_in_layers(int64_t layers, const std::string& name) const {
     const int64_t most = std::min(layers, std::ssize(file_.names()));  // a layer has a tensor, or more
     for (int64_t layer = 0; layer < most; ++layer)
@@ -199,7 +199,7 @@ void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& 
   if (in.has("attention.sliding_window")) c.window = in.count("attention.sliding_window");
 }
 
-/// What Gemma's models have besides Llama's. Source: llama.cpp's models of gemma3: every sixth layer has no window, and
+/// Reads what Gemma's models add to Llama's. Source: llama.cpp's models of gemma3: every sixth layer has no window, and
 /// the others turn by a base of 10000; later files name both.
 void read_gemma(const ArchitectureKeys& in, TransformerConfig& c) {
   c.activation = Activation::geglu;

@@ -39,7 +39,7 @@ class EmbeddedTokenizer : public Tokenizer {
   int64_t rows_;
 };
 
-/// Whether all ids from `rows` on are tokens that were added to a vocabulary.
+/// True if all ids from `rows` on are added tokens.
 bool are_added_beyond(const Vocabulary& vocabulary, int64_t rows) {
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
   if (!bpe) return std::ssize(std::get<SentencePieceVocabulary>(vocabulary).model.pieces) <= rows;

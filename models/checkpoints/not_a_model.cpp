@@ -21,7 +21,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, none);
 }
 
-/// What lies in a folder and is wanted, in alphabetical order.
+/// The wanted entries of a folder, in alphabetical order.
 std::vector<std::string> found_in(const fs::path& folder, const std::function<bool(const fs::path&)>& is_wanted) {
   std::vector<std::string> found;
   std::error_code none;

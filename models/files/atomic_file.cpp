@@ -36,8 +36,8 @@ void remove_leftovers(const std::filesystem::path& path) {
   }
 }
 
-/// Whether the file behind fd is this writer's: locked, and not removed by another's remove_leftovers() before it was.
-/// A file system without locks removes no leftovers either.
+/// True if the file behind fd is this writer's: locked, and not removed before by another's remove_leftovers(). A file
+/// system without locks removes no leftovers either.
 bool take(int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat status {};

@@ -100,7 +100,7 @@ bool is_safetensors(std::string_view bytes) {
   return header < (uint64_t{1} << 27) && bytes.substr(sizeof header).starts_with("{\"");
 }
 
-/// What a file is by its bytes, and what to do about it; "" where it is of no kind that is known here.
+/// A file's kind by its bytes, and what to do about it; "" if the kind is unknown.
 std::string other_kind(std::string_view bytes, bool is_text_wanted = false) {
   if (bytes.empty()) return "is empty: fetch or write it again";
   if (bytes.starts_with("PK\x03\x04")) {

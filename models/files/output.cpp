@@ -16,7 +16,7 @@ bool is_same(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, none);
 }
 
-/// Whether a folder is a model or a run: its files are read together, whichever of them was named.
+/// True if a folder is a model or a run: its files are read together, whichever of them was named.
 bool is_read_whole(const fs::path& folder) {
   std::error_code none;
   if (fs::exists(folder / "config.json", none) || fs::exists(folder / "store.sqlite", none)) return true;
@@ -25,7 +25,7 @@ bool is_read_whole(const fs::path& folder) {
   return false;
 }
 
-/// Whether `folder` is `above` or lies in it, also by links.
+/// True if `folder` is `above` or lies in it, also through links.
 bool is_within(const fs::path& folder, const fs::path& above) {
   std::error_code error;
   for (fs::path at = fs::canonical(folder, error); !error; at = at.parent_path()) {
@@ -35,7 +35,7 @@ bool is_within(const fs::path& folder, const fs::path& above) {
   return false;
 }
 
-/// Whether a file of the folder is the same as `file` by another name.
+/// True if the folder holds `file`, possibly under another name.
 bool holds(const fs::path& folder, const fs::path& file) {
   std::error_code none;
   for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))

@@ -33,7 +33,7 @@ RegularFile::RegularFile(const std::filesystem::path& path, const FileKind& kind
   require(path.string().find('\0') == std::string::npos, "{}: a file's name holds no zero byte", path.c_str());
   require(!path.empty(), "'': the name of a {} is empty", kind.name);
   struct stat status {};
-  // What it is, before it is opened: some devices act on being opened.
+  // Check the type before opening: some devices act on being opened.
   const int no_follow = kind.is_link_followed ? 0 : AT_SYMLINK_NOFOLLOW;
   const bool is_known = fstatat(AT_FDCWD, path.c_str(), &status, no_follow) == 0;
   if (is_known)

@@ -93,7 +93,7 @@ void StagingFolder::publish(const fs::path& name, Replace replace) {
   sync(made);
   int failed = rename_new(made, target_);
   if (failed != 0 && errno == EEXIST && replace == Replace::allowed) {
-    // What was there comes into the staging folder, and goes with it.
+    // The old target moves to the staging folder and is deleted with it.
     failed = renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE);
     if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) failed = replace_in_steps(made);
   }

@@ -11,7 +11,7 @@ namespace {
 /// Random numbers that one choice moves the stream by.
 uint64_t numbers_of(const TokenDraw& draw) { return draw.filter.temperature > 0 ? 4 : 0; }
 
-/// Whether tokens are chosen in the same way, apart from the place in the stream of random numbers.
+/// True if tokens are chosen in the same way, apart from the position in the random stream.
 bool is_alike(const TokenDraw& a, const TokenDraw& b) {
   return a.filter.temperature == b.filter.temperature && a.filter.top_k == b.filter.top_k &&
          a.filter.top_p == b.filter.top_p && a.filter.min_p == b.filter.min_p && a.key.seed == b.key.seed &&

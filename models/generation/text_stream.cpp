@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";  ///< U+FFFD
 
-/// Whether bytes could be the beginning of a character that is not whole yet.
+/// True if the bytes could start a character that is not complete yet.
 bool is_unfinished(std::string_view bytes) {
   if (bytes.empty() || bytes.size() >= 4) return false;
   const auto lead = static_cast<unsigned char>(bytes[0]);

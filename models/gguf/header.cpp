@@ -18,7 +18,7 @@ constexpr uint64_t most_tensors = uint64_t{1} << 20;
 constexpr uint32_t most_axes = 4;
 constexpr uint64_t least_entry_bytes = 24;  ///< of a tensor without a name or axes; keys take 13 at least
 
-/// What is left of the header. Reading beyond the end is an Error.
+/// The rest of the header. Reading beyond the end is an Error.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : bytes_(bytes) {}

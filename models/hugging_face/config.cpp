@@ -181,7 +181,7 @@ void read_window(const ConfigFields& in, WindowRule rule, HuggingFaceModel& mode
   c.full_layers = full;
 }
 
-/// What Gemma's models have besides Llama's.
+/// Reads what Gemma's models add to Llama's.
 void read_gemma(const ConfigFields& in, HuggingFaceModel& model) {
   TransformerConfig& c = model.config;
   c.norm_place = NormPlace::both;

@@ -155,7 +155,7 @@ const std::map<std::string_view, Change>& changes() {
   return known;
 }
 
-/// Whether a value says that something is off.
+/// True if a value says that something is off.
 bool is_off(const json& value) {
   return value.is_null() || value == json(false) || value == json(0) ||
          ((value.is_string() || value.is_structured()) && value.empty());

@@ -21,7 +21,7 @@ IdOfBytes index_of(const std::vector<std::string>& tokens) {
   return ids;
 }
 
-/// Where in the ids so far a piece was encoded before: words repeat, and copying is faster than merging again.
+/// Remembers where in the ids so far a piece was encoded: words repeat, and copying is faster than merging again.
 class PieceCache {
  public:
   struct Range {
@@ -62,7 +62,7 @@ class BpeTokenizer : public Tokenizer {
  private:
   /// A stretch between added tokens, at `offset` of the text.
   void encode_ordinary(std::string_view text, size_t offset, Specials specials, std::vector<int32_t>& ids) const;
-  /// What is normalized and holds no added token.
+  /// Encodes normalized text without added tokens.
   void encode_words(std::string_view text, size_t offset, std::vector<int32_t>& ids) const;
   void encode_piece(std::string_view piece, size_t offset, std::vector<int32_t>& ids) const;
   std::vector<int32_t> byte_symbols(std::string_view piece, size_t offset) const;
@@ -74,7 +74,7 @@ class BpeTokenizer : public Tokenizer {
   std::array<int32_t, 256> byte_ids_{};  ///< -1: no token
 };
 
-/// Those that are found in text as it is, or those that are found in normalized text.
+/// The added tokens to match in the text as it is, or in normalized text.
 AddedTokens added_in(const BpeVocabulary& vocabulary, bool is_normalized) {
   std::vector<AddedToken> tokens;
   for (AddedToken token : vocabulary.added) {

@@ -112,7 +112,7 @@ std::vector<int32_t> add_tokens_and_merges(BpeVocabulary& vocabulary, const std:
   vocabulary.tokens.resize(static_cast<size_t>(tokens.rbegin()->first) + 1);
   std::unordered_set<int32_t> unmade;
   for (const auto& [id, text] : tokens) {
-    // What the alphabet lacks (such as a space) can only be an added token's text.
+    // Characters outside the alphabet (such as a space) can only be an added token's text.
     const std::string bytes = from_byte_alphabet(text).value_or(text);
     if (bytes.size() != 1) unmade.insert(id);
     vocabulary.tokens[static_cast<size_t>(id)] = bytes;

@@ -33,7 +33,7 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-/// What one thread needs to match: PCRE2's compiled code is shared, these are not.
+/// One thread's state for matching: PCRE2's compiled code is shared, these are not.
 struct Matcher {
   std::unique_ptr<pcre2_match_data, FreePcre2> data{pcre2_match_data_create(1, nullptr)};
   std::unique_ptr<pcre2_match_context, FreePcre2> context{pcre2_match_context_create(nullptr)};

@@ -44,7 +44,7 @@ std::vector<Json> steps_of(const Json& json, const char* list) {
   return steps;
 }
 
-/// Whether a step replaces one text by another, both literal.
+/// True if a step replaces one text by another, both literal.
 bool replaces(const Json& step, std::string_view from, std::string_view to) {
   return text_of(step, "type") == "Replace" && text_of(member(step, "pattern"), "String") == from &&
          text_of(step, "content") == to;

@@ -17,7 +17,7 @@ struct Overload : F... {
 template <class... F>
 Overload(F...) -> Overload<F...>;
 
-/// Whether two thin products of `rows` rows take no more multiplications than A · B and one product with it.
+/// True if two thin products of `rows` rows take no more multiplications than A · B and one product with it.
 bool thin_is_cheaper(double rows, double out, double rank, double in) {
   return rows * rank * (out + in) <= out * rank * in + rows * out * in;
 }

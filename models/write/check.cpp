@@ -11,7 +11,7 @@
 namespace headroom::models {
 namespace {
 
-/// What tokenizers take apart in ways of their own: spaces, digits, accents that may be composed, letters without case,
+/// Texts that tokenizers split differently: spaces, digits, accents that may be composed, letters without case,
 /// characters of four bytes, bytes that no text has.
 constexpr const char* samples[] = {"The capital of France is Paris, and that of Italy is",
                                    "  two  spaces,\ttabs\n\nand lines \r\n ",
@@ -51,7 +51,7 @@ std::vector<double> logits_of(std::unique_ptr<Transformer> model, const Tensor& 
   return model->decode(tokens, state).to_vector<double>();  // (1, T, V)
 }
 
-/// Whether the tokenizer puts a space before a text only where there is none: GGUF's do so always.
+/// True if the tokenizer puts a space before a text only if there is none: GGUF's always do.
 bool spares_spaces(const Vocabulary& vocabulary) {
   if (const auto* pieces = std::get_if<SentencePieceVocabulary>(&vocabulary)) return pieces->only_missing;
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
@@ -64,7 +64,7 @@ void compare_tokenizers(const ModelFiles& source, const ModelFiles& written) {
   const bool spares = spares_spaces(source.vocabulary()) || spares_spaces(written.vocabulary());
   for (const char* text : samples) {
     if (spares && *text == ' ') continue;
-    // What a vocabulary lacks, GGUF's tokenizers drop and others refuse.
+    // GGUF's tokenizers drop characters that a vocabulary lacks; others refuse them.
     const auto x = ids_of(*before, text), y = ids_of(*after, text);
     require(!x || !y || *x == *y, "the written tokenizer does not split {} as that of {} does", quoted_name(text),
             source.path().string());

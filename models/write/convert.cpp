@@ -36,7 +36,7 @@ ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
   return {family.tensors, false};
 }
 
-/// What was written, and how far it is from the source.
+/// Describes the tensors written, and their difference from the source.
 void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, Conversion& conversion) {
   std::map<std::string, int64_t> forms;
   for (const TensorMove& move : moves) ++forms[gguf_name(move.form)];
@@ -50,7 +50,7 @@ void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, Co
                     rounding.worst, rounding.worst_name));
 }
 
-/// Whether it is a matrix that is in F16 because its rows are no whole blocks.
+/// True for a matrix that is in F16 because its rows are not whole blocks.
 bool has_partial_blocks(const TensorMove& move) {
   return move.form == engine::BlockFormat::f16 && move.shape.rank() > 1 && !fills_blocks(move.shape[-1]);
 }

@@ -14,7 +14,7 @@ namespace headroom::models {
 
 namespace {
 
-/// What the names of weights begin with that some layers lack: their attention, or their feed-forward network.
+/// The name prefixes of weights that some layers lack: of their attention, or their feed-forward network.
 std::vector<std::string> lacking_in(const TransformerConfig& config) {
   std::vector<std::string> lacking;
   for (size_t i = 0; i < config.unequal_layers.size(); ++i) {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr NameTable<ExportFormat, 3> format_names{
     {{ExportFormat::compat, "compat"}, {ExportFormat::compact, "compact"}, {ExportFormat::plain, "plain"}}};
 
-/// Whether a layer has other heads than the base's, but of their width, or lacks its heads or its network.
+/// True if some layer has other heads than the base's, but of their width, or lacks its heads or its network.
 bool has_fewer_heads(const TransformerConfig& full, const TransformerConfig& edited) {
   bool has_fewer = false;
   for_each_layer(edited, [&](const LayerConfig& layer, int64_t) {
@@ -74,7 +74,7 @@ ModelEdit shaped(ExportFormat format, const ModelFiles& base, const ModelEdit& e
   return shape.unequal_layers.empty() ? rebuilt(base, edit, shape) : edit;
 }
 
-/// Which tensors a type is for: those of the edit, or all of a file that is not edited.
+/// Selects the tensors that a type applies to: the edit's, or all of a file that is not edited.
 std::function<bool(const std::string&)> retyped_in(const EditedFiles& files, const ModelEdit& edit) {
   if (edit.weights.empty()) return {};
   return [&files](const std::string& name) { return files.is_changed(name); };

@@ -92,7 +92,7 @@ void add_rope(const TransformerConfig& c, Ordered& json) {
   if (scaling.kind != RopeScalingKind::none) json["rope_scaling"] = rope_json(scaling);
 }
 
-/// Which layers have the window, where it is not all of them.
+/// Adds the list of layers with the window, if not all have it.
 void add_layer_types(const TransformerConfig& c, const Family& family, Ordered& json) {
   if (c.full_layers.empty() && family.window != WindowRule::pattern) {
     if (c.window > 0 && family.window == WindowRule::switched) json["max_window_layers"] = 0;
@@ -105,7 +105,7 @@ void add_layer_types(const TransformerConfig& c, const Family& family, Ordered& 
     json["layer_types"].push_back(window_of(c, i) > 0 ? "sliding_attention" : "full_attention");
 }
 
-/// What Gemma's config.json has besides Llama's. Both generations of transformers read the two bases here.
+/// Adds what Gemma's config.json has besides Llama's. Both generations of transformers read the two bases here.
 void add_gemma(const TransformerConfig& c, Ordered& json) {
   const double scale = c.logit_scale.value_or(1 / std::sqrt(static_cast<double>(c.groups[0].qk_dim)));
   json.erase("hidden_act");
@@ -157,8 +157,8 @@ Ordered llama_config(const ModelDescription& model, const Family& family) {
   return json;
 }
 
-/// What makes a classifier of a config.json: its architecture, its classes, and a token that pads, for transformers
-/// takes the last one that is not it.
+/// Turns a config.json into a classifier's: its architecture, its classes, and a padding token, because transformers
+/// takes the last token that is not it.
 template <class J>
 void make_classifier(const ModelDescription& model, J& json) {
   std::string architecture = json.at("architectures").at(0).template get<std::string>();

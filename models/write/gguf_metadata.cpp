@@ -28,7 +28,7 @@ std::string_view architecture_of(const ModelDescription& model) {
   return model.config.unequal_layers.empty() ? family_named(model.family).gguf : uneven_llama;
 }
 
-/// What counts for every layer, or a list.
+/// The common count of all layers, or a list.
 GgufValue layer_counts(const TransformerConfig& c, const std::function<int64_t(const LayerConfig&)>& count) {
   std::vector<int64_t> counts;
   for (const LayerConfig& layer : layers_of(c)) counts.push_back(count(layer));
@@ -86,7 +86,7 @@ void check_rope(const Family& family, const TransformerConfig& c) {
           has_usual_bounds ? "" : " with bounds of its own, or not truncated", family.gguf);
 }
 
-/// What Gemma's readers take for granted is checked; what they look for is written.
+/// Checks what Gemma's readers take for granted, and writes what they look for.
 void add_gemma(const std::string& at, const TransformerConfig& c, GgufPairs& pairs) {
   require(!c.logit_scale, "a scale of scores of {:g}: no GGUF file of gemma3 says so", c.logit_scale.value_or(0));
   if (c.window == 0) return;

@@ -16,7 +16,7 @@ struct ModelCard {
   struct Part {
     std::string name;    ///< "queries and keys", "values and output"
     std::string method;  ///< "whitened-grouped"
-    /// Which part has which rank: "layers 0-5", "16" and the like.
+    /// The ranks of the parts: "layers 0-5", "16" and the like.
     std::vector<std::pair<std::string, std::string>> ranks;
   };
   /// A text that was used, and its range of tokens [begin, end).

@@ -45,7 +45,7 @@ Factors factors_of(int64_t heads, int64_t rank, int64_t head_rank) {
   return head_rank > 0 ? Factors{head_rank, heads} : Factors{rank, 1};
 }
 
-/// Where a head's rows come from, and which rows of a whole head they become.
+/// The source of a head's rows, and the rows of a whole head they become.
 struct HeadSource {
   size_t group;
   int64_t head;
@@ -59,7 +59,7 @@ std::vector<int64_t> first_rows(int64_t count) {
   return rows;
 }
 
-/// Which rows of a whole head's queries and keys those of a head of the group are.
+/// The rows of a whole head's queries and keys that a head of the group has.
 std::vector<int64_t> rows_of_head(const TransformerConfig& full, const TransformerConfig& edited,
                                   const HeadGroup& group, int64_t layer) {
   const int64_t narrow = group.qk_dim, wide = full.groups[0].qk_dim;

@@ -44,7 +44,7 @@ std::vector<RopeScaling> candidates(const std::vector<double>& plain, const std:
   const auto rule = [&](double length, double high) {
     return RopeScaling{RopeScalingKind::llama3, factor, 1, high, std::llround(std::max(1.0, length))};
   };
-  // Where none lies between, any length will do that parts the two kinds: longest_kept < L/4 and L < shortest_divided.
+  // If none lies between, any length works that separates the two kinds: longest_kept < L/4 and L < shortest_divided.
   if (between.empty())
     return {rule(std::exp2(std::ceil(std::log2(4 * longest_kept + 1))), 4), rule(4 * longest_kept + 1, 4),
             rule(shortest_divided - 1, 4)};

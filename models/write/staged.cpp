@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 
 bool is_gguf_name(const fs::path& to) { return to.extension() == ".gguf"; }
 
-/// Where the card of a GGUF file lies.
+/// The path of a GGUF file's model card.
 fs::path card_beside(fs::path to) { return to.replace_extension(".md"); }
 
-/// What has the name already, and whether it may be replaced.
+/// Throws Error unless whatever has the name may be replaced.
 void check_name(const fs::path& from, const fs::path& to, bool force) {
   const bool is_gguf = is_gguf_name(to);
   std::error_code error;

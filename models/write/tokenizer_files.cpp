@@ -39,7 +39,7 @@ Ordered template_of(const std::string& bos, int64_t id) {
           {"special_tokens", {{bos, {{"id", bos}, {"ids", {id}}, {"tokens", {bos}}}}}}};
 }
 
-/// What fills a vocabulary up to the rows of the embedding: no token of the tokenizer's own.
+/// True for tokens that only pad a vocabulary to the embedding's rows: none of the tokenizer's own.
 bool is_padding(const std::string& text, size_t id) { return text == fmt::format("[PAD{}]", id); }
 
 std::string tokenizer_json(const BpeVocabulary& vocabulary, const ModelDescription& model) {

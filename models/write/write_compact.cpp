@@ -65,8 +65,7 @@ StoredTensor in_type(const Tensor& values, WeightType type) {
   return engine::quantize_q8_0(values);
 }
 
-/// What the base's files hold for our `name` of a layer's attention, of whichever group of heads, where that is a
-/// matrix in blocks.
+/// The base's stored matrix for our `name` in a layer's attention, for any group of heads, if it is in blocks.
 std::optional<QuantizedMatrix> blocks_of_base(const ModelFiles& base, const std::string& name) {
   const std::string attention = ".attention.";
   const size_t at = name.find(attention), end = at + attention.size();
@@ -140,7 +139,7 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   return all;
 }
 
-/// Whether it is a matrix in F16 whose rows are no whole blocks.
+/// True for a matrix in F16 whose rows are not whole blocks.
 bool has_partial_blocks(const NotedWeights::Noted& weight) {
   const auto* tensor = std::get_if<Tensor>(&weight.stored);
   return tensor && tensor->dtype() == DType::f16 && tensor->rank() == 2 && !fills_blocks(tensor->dim(1));

@@ -69,7 +69,7 @@ class PartFile {
   const fs::path& path() const { return path_; }
 
  private:
-  /// Whether the lock is on the file of this name: another process may have renamed what we opened.
+  /// True if the lock is on the file of this name: another process may have renamed the one we opened.
   bool is_in_place() const {
     struct stat ours {
     }, there{};

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the manifest gives no size: larger than any file of its kind, smaller than a disk.
+/// The limit if the manifest gives no size: larger than any file of its kind, smaller than a disk.
 constexpr int64_t most_unknown = int64_t{1} << 36;
 
 fs::path with_suffix(const fs::path& path, const char* suffix) { return path.string() + suffix; }
@@ -60,7 +60,7 @@ std::string sender_of(const DataFile& file) {
   return file.pieces.empty() ? file.url : fmt::format("{} pieces, of {}, …", file.pieces.size(), file.pieces[0].url);
 }
 
-/// What was downloaded to `part` becomes `target`, or is refused.
+/// Renames the download `part` to `target`, or refuses it.
 void accept(const DataFile& file, const fs::path& part, const fs::path& target) {
   const auto bytes = static_cast<int64_t>(fs::file_size(part));
   // Kept under the name that a further call resumes.

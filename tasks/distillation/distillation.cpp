@@ -16,7 +16,7 @@ using autograd::NoGrad;
 using models::ForwardContext;
 using models::Transformer;
 
-/// What a teacher says of a batch.
+/// A teacher's results for a batch.
 struct Lesson {
   Tensor output;                         ///< (B, T, V) or (B, classes)
   std::vector<Var> states;               ///< as ForwardContext::states

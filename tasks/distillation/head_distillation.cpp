@@ -26,7 +26,7 @@ constexpr NamedError errors_told[] = {{"mse", &WeightErrors::mse},
                                       {"late_frobenius", &WeightErrors::late_frobenius},
                                       {"early_share", &WeightErrors::early_share}};
 
-/// What the head reads of sequence `index` of a text: f32 (L, D), with biases a column of ones more.
+/// The head's input for sequence `index` of a text: f32 (L, D), with biases plus a column of ones.
 Tensor inputs_of(StudiedModel& model, const HeadDistillationConfig& config, const StudiedTextConfig& text,
                  int64_t index, bool has_biases) {
   HeadSource source;

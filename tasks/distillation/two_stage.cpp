@@ -199,7 +199,7 @@ class TwoStageWork {
     return factored_heads(data_.model(engine::cpu), heads, rng);
   }
 
-  /// What is trained of a classifier, and how it does on the dev sentences.
+  /// A classifier's trained weights, and its results on the dev sentences.
   StageResult judged(const Transformer& model) const {
     StageResult result{trained_weights(model), {}};
     const ClassPredictions predictions = predict_classes(model, data_.dev);

@@ -12,7 +12,7 @@
 namespace headroom::tasks {
 namespace {
 
-/// What the theorems speak of.
+/// The head in the theorems' form; throws Error if it has more.
 HeadMaps plain_head_of_model(StudiedModel& model, const HeadSource& source) {
   HeadMaps maps = head_of_model(model, source);
   require(!maps.q_gain.defined(),

@@ -67,7 +67,7 @@ class TrainedModel {
   }
 
   bool has_tensor(const std::string& weight) const { return file_.contains(weight); }
-  /// Whether the file has this weight of the layer.
+  /// True if the file has this weight of the layer.
   bool has(const std::string& weight) const { return file_.contains(layer_ + weight); }
   Tensor layer(const std::string& weight) const { return tensor(layer_ + weight); }
   /// In f64.

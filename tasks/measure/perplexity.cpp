@@ -12,7 +12,7 @@
 namespace headroom::tasks {
 namespace {
 
-/// What one token's prediction tells.
+/// The scores of one token's prediction.
 struct TokenScore {
   double nll = 0, base_nll = 0;
   double kl = 0;

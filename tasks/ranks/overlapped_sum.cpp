@@ -18,8 +18,8 @@ std::vector<Bucket> buckets_of(const ParameterArena& arena, const std::vector<au
   const auto size = static_cast<int64_t>(size_of(arena.values().dtype()));
   std::vector<Bucket> buckets;
   for (size_t i = 0; i < arena.parameters().size(); ++i) {
-    // Where the arena starts again from the first layer, as with parameters that do not decay, a bucket would be final
-    // only at the end.
+    // Start a new bucket if the arena returns to the first layer, as with parameters that do not decay: otherwise it
+    // would be final only at the end.
     const bool is_full = buckets.empty() || turn(i) < turn(i - 1) ||
                          (arena.offset(i) - arena.offset(buckets.back().first)) * size >= bytes;
     if (is_full) buckets.push_back({i, i});
@@ -41,7 +41,7 @@ OverlappedSum::OverlappedSum(Ranks& ranks, const ParameterArena& arena, const Tr
       flats_(buckets.size()) {
   engine::Context own = engine::context();
   own.threads = 1;  // the backward pass has the others
-  // Where the system gives no more threads, wait() does the work.
+  // If the system gives no more threads, wait() does the work.
   thread_ = std::async(std::launch::async | std::launch::deferred, [this, own] {
     const engine::ContextScope scope(own);
     sum_all();

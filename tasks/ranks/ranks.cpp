@@ -106,7 +106,7 @@ std::vector<double> gathered(Ranks& ranks, const std::vector<double>& own) {
   std::vector<double> all(count * static_cast<size_t>(ranks.size()));
   std::copy(own.begin(), own.end(), all.begin() + static_cast<int64_t>(count) * ranks.rank());
   for (int there = 1; there < ranks.size(); there *= 2) {
-    // What both partners have so far are neighbouring blocks of `there` ranks.
+    // So far both partners have neighbouring blocks of `there` ranks.
     const auto block = [&](int rank) {
       return std::span(all).subspan(count * static_cast<size_t>(rank / there * there),
                                     count * static_cast<size_t>(there));

@@ -27,7 +27,7 @@ void relax(const double* from, double* to, size_t begin, size_t end, size_t shif
   }
 }
 
-/// Whether the offers spend 1, 2, …, budget, and each unit more gains no more than the one before it.
+/// True if the offers spend 1, 2, …, budget, and each further unit gains no more than the one before it.
 bool is_convex(const std::vector<Offer>& offers, size_t budget) {
   constexpr double rounding = 1e-15;
   if (offers.size() != budget) return false;
@@ -134,7 +134,7 @@ void AllocationSearch::backward() {
   if (!after_.empty()) return;
   const size_t lags = rho_.size();
   after_.resize(lags + 1);
-  // What is left at the end may be left over, unless all must be spent.
+  // A rest may be left over at the end, unless all must be spent.
   Row row(states_, exact_ ? unreachable : 0);
   row[0] = 0;
   after_[lags] = std::move(row);
@@ -242,7 +242,7 @@ std::optional<Allocation> AllocationSearch::runner_up() {
     if (drops_any()) trace_on(way.lag, budget - way.spent, out.groups);
     return out;
   }
-  // Where the other lags' share is cut between those before and those after.
+  // Find where the other lags' share splits between those before and those after.
   const size_t share = budget - static_cast<size_t>(way.offer->spent);
   const Row &from = before_[way.lag - 1], &on = after_[way.lag];
   size_t cut = 0;

@@ -98,7 +98,7 @@ std::vector<Peak> peaks(const std::vector<double>& y, double epsilon) {
   return found;
 }
 
-/// Where the Chebyshev polynomial of degree m that is at most ε on [0, c] and 1 at 1 has its extremes, c left out.
+/// The extremes of the Chebyshev polynomial of degree m that is at most ε on [0, c] and 1 at 1, without c.
 std::vector<double> first_nodes(int64_t m, double epsilon) {
   const double c = 2 / (1 + std::cosh(std::acosh(1 / epsilon) / static_cast<double>(m)));
   std::vector<double> nodes;

@@ -60,7 +60,7 @@ std::pair<double, int64_t> shared_out(const RepresentabilityConfig& config) {
   return {served, std::max<int64_t>(1, config.heads / parts)};
 }
 
-/// What scores by lag are sums of, (T·T, features): RoPE's cosines and sines of the lag, or the lag.
+/// The terms of scores by lag, (T·T, features): RoPE's cosines and sines of the lag, or the lag.
 Tensor lag_features(const RepresentabilityConfig& config, bool turns) {
   const int64_t pairs = turns ? config.head_dim / 2 : 0;
   std::vector<double> values;
@@ -139,7 +139,7 @@ class Scores {
   std::vector<autograd::Parameter> parameters_;
 };
 
-/// What a start ends at: what is left of the target, and Σ_h |m_h|.
+/// The result of a start: the target's unexplained share, and Σ_h |m_h|.
 struct Fit {
   double share, gain;
 };

@@ -8,7 +8,7 @@
 namespace headroom::tasks {
 namespace {
 
-/// Where the parts of a set of `sequences` end; the whole is the only part of a small one.
+/// The ends of the parts of a set of `sequences`; a small set is a single part.
 std::vector<int64_t> ends_of_parts(int64_t sequences) {
   if (sequences < evaluation_parts) return {sequences};
   std::vector<int64_t> ends;
@@ -16,7 +16,7 @@ std::vector<int64_t> ends_of_parts(int64_t sequences) {
   return ends;
 }
 
-/// What a meter had added up when each part ended → the pseudo-values of its metrics.
+/// A meter's sums at the end of each part → the pseudo-values of its metrics.
 std::map<std::string, std::vector<double>> pseudo_values(const Meter& meter,
                                                          const std::vector<std::vector<double>>& sums_at_ends) {
   constexpr auto count = static_cast<double>(evaluation_parts);

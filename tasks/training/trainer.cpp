@@ -66,7 +66,7 @@ double scored(const Batch& batch) {
   return static_cast<double>(target.numel() - ignored);
 }
 
-/// What the parts of a batch count for in its loss: {1} of a whole one.
+/// The weights of a batch's parts in its loss: {1} for a whole one.
 std::vector<double> shares_of(const Batch& batch, const TrainerConfig& config) {
   const int64_t sequences = batch.input.dim(0), size = part_size(sequences, config);
   if (size >= sequences) return {1.0};
@@ -227,7 +227,7 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
   const auto run = [&](const Batch& there) { run_step(there, shares, on_phase); };
   write_shares(shares);
   const bool has_empty_part = std::find(shares.begin(), shares.end(), 0.0) != shares.end();
-  // What ranks send each other is not recorded.
+  // Communication between ranks cannot be recorded.
   const bool records = config_.records && !has_empty_part && !on_phase && size_of(config_.ranks) == 1;
   if (!records || !engine::Recording::is_possible(config_.device)) {
     run(batch.to(config_.device));

@@ -20,7 +20,7 @@ __device__ inline float block_row_reduce(float value, const Join& join) {
   return value;
 }
 
-/// What the lane of that tx has, of the 8 lanes that share a row.
+/// The value of lane tx, of the 8 lanes that share a row.
 __device__ inline float block_row_of(float value, int tx) {
   return __shfl_sync(all_lanes, value, static_cast<int>(threadIdx.x) % warp_size / 8 * 8 + tx);
 }

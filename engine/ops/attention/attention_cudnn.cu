@@ -9,7 +9,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// Whether the library reads (B, T, H, d) where it lies: rows without gaps, 16 bytes aligned.
+/// True if the library can read (B, T, H, d) in place: rows without gaps, 16 bytes aligned.
 bool lies_well(const Tensor& x) {
   if (x.strides()[3] != 1 || reinterpret_cast<uintptr_t>(x.raw()) % 16 != 0) return false;
   for (const int axis : {0, 1, 2})

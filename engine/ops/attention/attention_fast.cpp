@@ -121,7 +121,7 @@ void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at
   });
 }
 
-/// Where the blocks of sequence b's key-value head begin.
+/// The first block of sequence b's key-value head.
 const uint8_t* blocks_of(const PackedRows& rows, int64_t b, int64_t kv_head) {
   const auto& strides = rows.bytes.strides();
   return rows.bytes.data<uint8_t>() + b * strides[0] + kv_head * strides[2];

@@ -22,8 +22,8 @@ template <int W>
 struct GradTiles {
   MatrixTile<W, matrix_rows> own[2];
   MatrixTile<W, matrix_columns<W>> first[2], second[2];
-  /// Where queries are the other side: for two of them that follow one another their tops, and -delta of the first, of
-  /// the second, and both again, as a product's result begins with them.
+  /// If queries are the other side: for two consecutive ones their tops, and -delta of the first, of the second, and
+  /// both again, as a product's result starts with them.
   alignas(16) float tops[2][matrix_columns<W>], minus_deltas[2][2 * matrix_columns<W>];
 };
 

@@ -15,7 +15,7 @@ AttentionHalves halves_of(const Tensor& q, const Tensor& k, const Tensor& v, int
   return {bits_at(q, b, head), bits_at(k, b, kv_head), bits_at(v, b, kv_head)};
 }
 
-/// Those of the tensors that the head's rows are read from.
+/// Sets the strides to those of the tensors that hold the head's rows.
 void set_strides(AttentionHead& head, const Tensor& q, const Tensor& k, const Tensor& v) {
   head.q_stride = q.strides()[1];
   head.q_head_stride = q.strides()[2];

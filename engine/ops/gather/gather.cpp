@@ -20,8 +20,7 @@ Shape checked(const char* op, const Shape& x, int axis, const Tensor& indices) {
   return x.with(axis, shape[axis]);
 }
 
-/// Where an index varies along the axes before or after the gathered one, it is spread over them; else it is kept
-/// small.
+/// Broadcasts the index over the axes before or after the gathered one if it varies there; else keeps it small.
 GatherLayout layout_of(const Shape& x, int axis, Tensor& indices) {
   Shape wide = indices.shape();
   const int64_t outer = x.numel(0, axis), inner = x.numel(axis + 1, x.rank()), m = wide[axis];

@@ -31,7 +31,7 @@ void run(LinearCall& c) {
   add_bias(y, c.bias);
 }
 
-/// Whether a product may be written there, of which the library then makes both in one dtype.
+/// True if a product may write to the given places; the library then makes both in one dtype.
 bool takes(const LinearSumsCall& c) {
   const Tensor& place = c.need_weight ? c.dweight : c.dbias;
   const bool all = (!c.need_weight || c.dweight.defined()) && (!c.need_bias || c.dbias.defined());

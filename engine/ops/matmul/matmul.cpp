@@ -34,7 +34,7 @@ struct Stack {
     }
   }
 
-  /// Where each matrix of the broadcast stack begins; empty when all are the same one.
+  /// The offset of each matrix in the broadcast stack; empty if all are the same one.
   std::vector<int64_t> offsets(const Shape& batch) const {
     if (leading(x.shape()).numel() == 1) return {};
     std::vector<int64_t> out(static_cast<size_t>(batch.numel()));
@@ -111,7 +111,7 @@ void run(MatmulCall& c, Gemm<T> product) {
   if (c.added.defined()) add_inplace(c.y, c.added);
 }
 
-/// What is added is so before the sum is rounded.
+/// Adds `added` before the sum is rounded.
 void run_bf16(MatmulCall& c) {
   const Stacks s(c);
   const Tensor added = c.added.defined() ? c.added.contiguous() : Tensor();

@@ -43,7 +43,7 @@ struct Stack {
     return true;
   }
 
-  /// Whether the stack is one matrix, or all of the batch's with the same distance from each to the next.
+  /// True if the stack is one matrix, or the whole batch's with equal distances.
   bool steps_well(const Shape& batch) {
     const int axes = x.rank() - 2;
     const int64_t matrices = x.shape().numel(0, axes);

@@ -28,7 +28,7 @@ LaunchShape warp_to_row(int64_t w_rows) {
   return {static_cast<unsigned>((w_rows + warps - 1) / warps), threads};
 }
 
-/// Where W lies on the device.
+/// W's bytes on the device.
 struct BlockRows {
   const uint8_t* blocks;
   int64_t row_bytes;
@@ -61,7 +61,7 @@ void unpack(const QuantizedMatrix& w, int64_t first_row, int64_t first_column, c
   });
 }
 
-/// What each row of y is made of: a warp's sums over the columns of one row of W, for `rows` ≤ most rows of x.
+/// Writes each row of y from a warp's sums over the columns of one row of W, for `rows` ≤ most rows of x.
 template <class T, int most>
 __device__ void write_sums(const float (&sums)[most], int rows, int64_t o, int64_t w_rows, const T* bias, T* y) {
   for (int r = 0; r < most; ++r) {
@@ -229,7 +229,7 @@ void run_few_int8(QuantizedLinearCall& c) {
   });
 }
 
-/// Whether W's parts and x's packs can be read by words.
+/// True if W's parts and x's packs can be read by words.
 template <class F>
 bool takes_parts(const QuantizedMatrix& w, const void* x) {
   const auto is_multiple = [](const void* p, int n) { return reinterpret_cast<uintptr_t>(p) % n == 0; };

@@ -64,7 +64,7 @@ ExtremumOp::Rows extremum_rows() {
       [](ExtremumCall& call) { run_extremum<float>(call, extremum_position<float, before_f32>); },
       [](ExtremumCall& call) { run_extremum<double>(call, extremum_position<double, before_f64>); });
 }
-/// Those of a gradient: one loop, in f32 and f64.
+/// The rows of a gradient: one loop, in f32 and f64.
 ExtremumGradOp::Rows extremum_grad_rows();
 
 }  // namespace headroom::engine

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t chunk_rows = 256, chunk_run = 1 << 14;
 
-/// What adds n contiguous values, and what adds `rows` rows of n into one.
+/// The functions that add n contiguous values, and `rows` rows of n into one.
 template <class T, class In = T>
 struct Adders {
   T (*run)(const In* x, int64_t n);

@@ -5,7 +5,7 @@
 namespace headroom::tasks {
 namespace {
 
-/// What Theorem 1 promises for a plan.
+/// Theorem 1's bound for a plan.
 double promised(const ConstructionPlan& plan) {
   if (plan.config.kind != Construction::shared) return paper_bound(plan);
   std::vector<double> rho(static_cast<size_t>(plan.config.target.back().lag), 0.0);

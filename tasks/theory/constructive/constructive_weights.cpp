@@ -37,7 +37,7 @@ Matrix projection(const ConstructionPlan& plan, size_t group) {
   return p;
 }
 
-/// What undoes the softmax's normaliser: Σ_i x^i, whole or as far as the paper prints it.
+/// The factor that cancels the softmax's normaliser: Σ_i x^i, whole or as far as the paper prints it.
 double normaliser(double x, size_t heads, bool whole) {
   const double all = 1 / (1 - x);
   return whole ? all : all * (1 - std::pow(x, static_cast<double>(heads + 1)));
