@@ -49,7 +49,7 @@ struct Node {
   Tensor values, gradients;          ///< the arena's flat buffers
   int64_t offset = 0;                ///< the first element in them
   std::function<Tensor()> place;     ///< of grad, where it belongs to a larger one
-  bool consumed = false;             ///< backward() went through and freed what was saved
+  bool consumed = false;             ///< backward() passed here and freed the saved values
   const char* op = "leaf";
   uint64_t id = next_id();
   std::vector<Var> parents;
@@ -149,7 +149,7 @@ void check_versions(const Node& node) {
     fail("backward: the result of {} {} was written in place", node.op, node.value.str());
 }
 
-/// The one place where a gradient is checked and summed back to the shape of what was broadcast.
+/// The one place where a gradient is checked and summed back to the shape of a broadcast operand.
 Tensor fit(const Node& node, size_t i, const Tensor& g) {
   const Tensor& value = node.parents[i].value();
   const engine::DType wanted = node.parents[i].grad_dtype();

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-/// Bytes of the character of UTF-8 at the front; 0 when there is none.
+/// The byte length of the UTF-8 character at the front; 0 if there is none.
 size_t character_bytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;

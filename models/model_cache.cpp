@@ -44,7 +44,7 @@ const KeyValueCache& ModelCache::first() const {
 }
 
 void ModelCache::reserve(int64_t tokens) {
-  constexpr int64_t at_once = 512;  // tokens of a prompt, which come beside the window
+  constexpr int64_t at_once = 512;  // tokens of a prompt, in addition to the window
   for (size_t i = 0; i < layers_.size(); ++i)
     for (KeyValueCache& cache : layers_[i])
       cache.reserve(windows_[i] > 0 ? std::min(tokens, windows_[i] + at_once) : tokens);

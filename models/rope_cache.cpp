@@ -20,7 +20,7 @@ constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
 
 /// The share of pair i in the frequencies that are not slowed, as yarn has it.
 double yarn_share(int64_t i, int64_t dim, double base, const RopeScaling& s) {
-  // The pair, as a fraction, that turns so many times within the original length.
+  // The pair, as a fraction, that turns this many times within the original length.
   const auto pair_of = [&](double turns) {
     return static_cast<double>(dim) *
            std::log(static_cast<double>(s.original_length) / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));

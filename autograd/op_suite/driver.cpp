@@ -23,7 +23,7 @@ using op_suite::Run;
 /// Inputs with more elements are checked on this many, and along one random direction.
 constexpr int64_t gradcheck_elements = 96;
 
-/// One sample of one op, and the checks on it. Each check gives an empty string or what is wrong.
+/// One sample of one op, and its checks. Each check returns an empty string or the error.
 class SampleChecker {
  public:
   SampleChecker(const std::string& op, const Sample& sample, engine::Device device)

@@ -7,7 +7,7 @@
 namespace headroom::autograd {
 namespace {
 
-/// The gradient of what was split, made when its first part is. Each part's has its place in it.
+/// The gradient of the input of split(), made with the first part's. Each part's gradient has its place in it.
 class WholeGradient {
  public:
   WholeGradient(const Tensor& x, std::vector<int64_t> sizes, int axis)

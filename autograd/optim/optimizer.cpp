@@ -11,7 +11,7 @@
 namespace headroom::autograd {
 namespace {
 
-/// A state tensor of that shape, or an Error that names what is missing.
+/// A state tensor of that shape. Throws Error naming one that is missing.
 const Tensor& entry(const std::map<std::string, Tensor>& state, const std::string& name, const Shape& shape) {
   const auto found = state.find(name);
   require(found != state.end(), "optimizer state: no '{}'", name);

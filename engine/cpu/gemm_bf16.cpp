@@ -48,7 +48,7 @@ uint32_t* scratch_bf16() {
   return block.get();
 }
 
-/// k = 0: the bias and what is added, or zero.
+/// k = 0: the bias plus `added`, or zero.
 void without_products(const Bf16Product& g, int64_t batch) {
   for (int64_t i = 0; i < batch * g.m * g.n; ++i) {
     const float x = (g.bias ? g.bias[i % g.n] : 0.0f) + (g.added ? static_cast<float>(g.added[i]) : 0.0f);

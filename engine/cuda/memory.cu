@@ -7,7 +7,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// Null when there is no memory: the caching allocator then empties its cache and asks again.
+/// Null if memory is short: the caching allocator then empties its cache and asks again.
 void* acquire(size_t bytes) {
   refuse_in_capture("memory that no earlier step has asked for");
   void* block = nullptr;

@@ -47,7 +47,7 @@ struct Found {
   std::string status;
 };
 
-/// Loads the library: it lies beside the CUDA runtime, or where the system's loader finds it.
+/// Loads the library from next to the CUDA runtime, or from wherever the system's loader finds it.
 Found look() {
   void* const library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_GLOBAL);
   if (!library) {

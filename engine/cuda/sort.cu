@@ -40,7 +40,7 @@ __device__ inline int64_t sum_before(int64_t value, int64_t* scratch, int64_t& t
     const int64_t before = __shfl_up_sync(all_lanes, sum, static_cast<unsigned>(distance));
     if (lane >= distance) sum += before;
   }
-  __syncthreads();  // whoever still reads the scratch
+  __syncthreads();  // others may still read the scratch
   if (lane == warp_size - 1) scratch[warp] = sum;
   __syncthreads();
   total = 0;

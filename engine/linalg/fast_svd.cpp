@@ -1,4 +1,4 @@
-// SvdMethod::fast: what is done before and after the bidiagonal matrix.
+// SvdMethod::fast: the steps before and after the bidiagonal matrix.
 #include "engine/linalg/bidiagonal.h"
 #include "engine/linalg/householder.h"
 

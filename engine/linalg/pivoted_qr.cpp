@@ -11,12 +11,12 @@
 namespace headroom::engine::linalg {
 namespace {
 
-/// The norm of what is left of each column: as downdated, and as it was when last computed.
+/// The norm of each column's remaining part: as downdated, and as last computed.
 struct Norms {
   std::vector<double> left, exact;
 };
 
-/// Columns [first, first + steps): below row `first`, what is left of the matrix is A - V·Fᵀ, V the reflectors so far.
+/// Columns [first, first + steps): below row `first`, the rest of the matrix is A - V·Fᵀ, V the reflectors so far.
 /// Only the column that is next and the rows that are done are brought up to date.
 class PivotedPanel {
  public:

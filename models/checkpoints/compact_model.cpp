@@ -100,7 +100,7 @@ bool is_compact_folder(const fs::path& folder) {
   try {
     return is_compact_config(read_json(folder / "config.json"));
   } catch (const Error&) {
-    return false;  // who reads it says what is wrong
+    return false;  // the reader reports the fault
   }
 }
 

@@ -11,7 +11,7 @@ using engine::DType;
 
 constexpr int64_t most_block_rows = int64_t{1} << 40;  ///< rows and columns: products of both still fit
 
-/// Takes a word from the front of `text`, and the space behind it.
+/// Takes a word and the space after it from the front of `text`.
 std::string_view next_word(std::string_view& text) {
   const size_t end = std::min(text.find(' '), text.size());
   const std::string_view word = text.substr(0, end);

@@ -18,7 +18,7 @@ using engine::Tensor;
 /// The parts of tensor names in a family.
 struct NameParts {
   std::string base;       ///< before the names of all but the head in files of a language model
-  std::string embedding;  ///< behind it
+  std::string embedding;  ///< after it
   bool is_kept;           ///< true if our names have the base too
 };
 NameParts parts_of(const Family& family) {

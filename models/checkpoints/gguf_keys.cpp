@@ -19,7 +19,7 @@ const std::set<std::string_view>& harmless() {
   return keys;
 }
 
-/// Keys that change what is computed, by the value at which they do not. Source: llama.cpp's gguf-py, constants.py.
+/// Keys that change the computation, with the value that does not. Source: llama.cpp's gguf-py, constants.py.
 const std::map<std::string_view, double>& harmless_at() {
   static const std::map<std::string_view, double> keys{{"attention.causal", 1},
                                                        {"attention.clamp_kqv", 0},

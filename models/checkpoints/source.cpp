@@ -27,7 +27,7 @@ Tensor values_of(const StoredTensor& stored, DType dtype) {
   return std::get<Tensor>(stored).to(dtype).contiguous();
 }
 
-/// A matrix of 16-bit numbers as one that is multiplied where it lies.
+/// A matrix of 16-bit numbers, to be multiplied in place.
 QuantizedMatrix as_blocks(const Tensor& matrix) {
   const auto numbers = std::make_shared<const Tensor>(matrix.contiguous());
   const Tensor bytes = Tensor::over(numbers->raw(), numbers, {2 * matrix.numel()}, DType::u8);

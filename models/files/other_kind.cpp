@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// First bytes of a kind of file, what it is, and what to do about it.
+/// The first bytes of a kind of file, its name, and what to do about it.
 struct Magic {
   std::string_view begin;
   const char* kind;

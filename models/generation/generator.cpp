@@ -59,7 +59,7 @@ Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const
       tokenizer_(tokenizer),
       limits_(text_limits(model, tokenizer, description)),
       state_(model.config(), !engine::Recording::is_possible(model.device()),
-             types),  // what is recorded keeps its place
+             types),  // recorded work keeps its place
       recorded_(model, std::move(note)) {}
 
 void Generator::reset() {

@@ -102,7 +102,7 @@ void read_rope_object(const ConfigFields& in, const std::string& at, int64_t ori
   judge(in, {"type", "original_max_position_embeddings"}, at + ": ", model);
 }
 
-/// Newer files have rope_parameters, older ones rope_theta beside rope_scaling.
+/// Newer files have rope_parameters, older ones rope_theta and rope_scaling.
 void read_rope(const ConfigFields& in, HuggingFaceModel& model) {
   TransformerConfig& c = model.config;
   c.positions = Positions::rope;

@@ -15,7 +15,7 @@ constexpr int64_t rank_count = 128'000;
 /// Longest token that is read; Llama 3's longest has 128 bytes.
 constexpr size_t longest_token = 1024;
 
-/// RFC 4648, with padding. "" for what is not.
+/// Decodes RFC 4648 base64 with padding; "" if invalid.
 std::string from_base64(std::string_view text) {
   static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0) return "";

@@ -69,7 +69,7 @@ QuantizedMatrix turned(const QuantizedMatrix& matrix, int64_t heads, bool to_int
   return {matrix.format(), matrix.rows(), matrix.cols(), turned(bytes, heads, to_interleaved).reshape({-1})};
 }
 
-/// Rows [begin, end) of what is written, in f32.
+/// Rows [begin, end) as written, in f32.
 Tensor rows_of_written(const StoredTensor& written, int64_t begin, int64_t end) {
   if (const auto* matrix = std::get_if<QuantizedMatrix>(&written)) return matrix->dequantize(begin, end);
   return std::get<Tensor>(written).slice(0, begin, end).to(DType::f32).contiguous();

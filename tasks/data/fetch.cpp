@@ -118,7 +118,7 @@ const char* name_of(FileState state) {
 FileReport check_file(const DataFile& file, const DataRoots& roots) {
   for (const fs::path& folder : data_folders(roots))
     if (is_file(folder / file.path)) return compare(file, folder / file.path);
-  // Models lie beside the given folder's data/.
+  // Models are next to the given folder's data/.
   if (!roots.given.empty() && is_file(roots.given / file.path)) return compare(file, roots.given / file.path);
   return {};
 }

@@ -20,7 +20,7 @@ std::string text_of(const Json& json, const char* key) {
   return found->get<std::string>();
 }
 
-/// Names of a folder and what is in it: nothing that climbs out.
+/// Throws Error for a path outside the data set's folder.
 void check_path(const std::string& path) {
   const bool climbs = ("/" + path + "/").find("/../") != std::string::npos || path.find('\\') != std::string::npos;
   require(!path.empty() && path[0] != '/' && !climbs, "path {} is not one below the data set's folder",

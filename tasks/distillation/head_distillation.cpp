@@ -46,7 +46,7 @@ std::vector<Tensor> weights_of(const StudentHead& head, const std::vector<Tensor
   return out;
 }
 
-/// Makes what is not there yet: one at a time, and none twice while it is in use.
+/// Makes missing lessons: one at a time, and none twice while it is in use.
 std::shared_ptr<const HeadLesson> shared_lesson(const std::string& key, const std::function<HeadLesson()>& make) {
   static std::mutex making;
   static std::map<std::string, std::weak_ptr<const HeadLesson>> known;

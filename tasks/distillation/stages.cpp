@@ -82,7 +82,7 @@ bool train_stage(const models::Transformer& model, const Objective& objective, c
   TrainerConfig config = training.trainer;
   config.device = model.device();
   config.note = run.note;
-  const engine::StopScope none(nullptr);  // on_step says when, and what is done by then is saved
+  const engine::StopScope none(nullptr);  // on_step decides when, and finished work is saved
   Trainer trainer(model, objective, config, engine::Rng(training.seed));
   if (!unfinished.empty()) {
     try {

@@ -8,7 +8,7 @@
 namespace headroom::tasks {
 namespace {
 
-/// Random values a token: is it chosen, what becomes of it, by which other one.
+/// Random values per token: is it chosen, how is it replaced, by which other one.
 constexpr int64_t draws = 3;
 
 double unit(uint32_t bits) { return bits * 0x1p-32; }

@@ -23,7 +23,7 @@ json to_json(const Checkpoint& checkpoint) {
   state["streams"] = checkpoint.streams;
   if (checkpoint.seed) state["seed"] = *checkpoint.seed;
   state["schedule"] = schedule;
-  state.erase("level");  // of what was loaded
+  state.erase("level");  // of the loaded file
   if (!checkpoint.level.empty()) state["level"] = checkpoint.level;
   return state;
 }

@@ -25,7 +25,7 @@ __device__ inline float block_row_of(float value, int tx) {
   return __shfl_sync(all_lanes, value, static_cast<int>(threadIdx.x) % warp_size / 8 * 8 + tx);
 }
 
-/// 128 queries and N columns of their values, from blockIdx.y · N on; so many keys at a time.
+/// 128 queries and N columns of their values, from blockIdx.y · N on; this many keys at a time.
 template <bool drops, int keys, int N>
 __global__ void __launch_bounds__(block_threads, N == 32 && !drops ? 3 : 2)
     block_forward(AttentionArguments<float> a, Heads<float> y, float* lse, int tiles) {

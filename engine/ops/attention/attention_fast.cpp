@@ -86,7 +86,7 @@ AttentionHead attention_head(const AttentionProblem& p, const Tensor& slopes, in
 AttentionCut::AttentionCut(const AttentionProblem& p)
     // Few heads: their queries are cut, and each piece packs the keys again.
     : piece(p.batch * p.heads < 32 ? 64 : 1024), pieces((p.queries + piece - 1) / piece), together(p.group()) {
-  // Heads of one group share what is packed, unless that leaves too little to do in parallel.
+  // Heads of one group share packed operands, unless that leaves too little to do in parallel.
   while (together > 1 && p.batch * p.kv_heads * ((p.group() + together - 1) / together) * pieces < 16)
     together = (together + 1) / 2;
   shares = (p.group() + together - 1) / together;

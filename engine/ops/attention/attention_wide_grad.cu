@@ -91,7 +91,7 @@ __global__ void wide_key_grad(AttentionArguments<T> a, AttentionGradArguments<T>
       wide_probabilities<true>(a, g, rules, first + 4 * place.ty, i0 + 4 * place.tx, p, ds);
       wide_store(memory, p);
       dv.accumulate(cotangents, first_column, memory);
-      __syncthreads();  // whoever still reads p
+      __syncthreads();  // others may still read p
       wide_store(memory, ds);
       dk.accumulate(queries, first_column, memory);
     }

@@ -40,7 +40,7 @@ bool takes(const LinearSumsCall& c) {
          (place.dtype() == c.dy.dtype() || place.dtype() == statistic_dtype(c.dy.dtype()));
 }
 
-/// A matrix with room for padded_product() behind its last row.
+/// A matrix with room for padded_product() after its last row.
 Tensor with_room(int64_t rows, int64_t columns, DType dtype, Device device) {
   const int64_t all = (rows + 7) / 8 * 8;
   const Tensor whole = Tensor::empty({all, columns}, dtype, device);

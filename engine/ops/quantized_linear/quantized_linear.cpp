@@ -94,7 +94,7 @@ void run_grad_tiles(QuantizedLinearGradCall& c) {
   });
 }
 
-/// Rows of x up to which W is better read as it lies than unpacked for a product of tiles.
+/// The most rows of x for which reading W in place beats unpacking it for a product of tiles.
 constexpr int64_t few_rows = 8;
 bool has_few_rows(const QuantizedLinearCall& c) { return c.x.dim(0) <= few_rows; }
 /// Few rows on every CPU, more where there are tiles for them.

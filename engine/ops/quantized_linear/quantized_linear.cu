@@ -15,7 +15,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// Rows of x up to which W is read as it lies.
+/// The most rows of x for which W is read in place.
 constexpr int64_t most_few_rows = 8;
 /// How much of W is unpacked at a time.
 constexpr int64_t tile_bytes = int64_t{64} << 20;
