@@ -28,7 +28,7 @@ namespace {
 
 constexpr int failed = 1, usage = 2;
 
-/// One line of bounded length, whatever the message.
+/// Prints the message in one line of bounded length.
 int complain(std::string message, int code) {
   constexpr size_t longest = 4000;
   for (size_t at = message.find("\n  "); at != std::string::npos; at = message.find("\n  ", at))
@@ -64,11 +64,11 @@ int run(int argc, char** argv) {
   return line.run(argc, argv);
 }
 
-/// The program's exit status: errors end it with a line.
+/// Runs the program and returns its exit status; reports errors in a line.
 int guarded(int argc, char** argv) {
   try {
     const int status = run(argc, argv);
-    // Here, for every command: what it printed may still be in a buffer that a full disk refuses.
+    // Here, for every command: a full disk may refuse output that is still buffered.
     headroom::experiments::flush_output();
     return status;
   } catch (const headroom::experiments::UsageError& error) {
@@ -94,9 +94,8 @@ int guarded(int argc, char** argv) {
   }
 }
 
-/// Whether the address space, where it is limited (ulimit -v), has room for threads and oneDNN's kernels beside the
-/// program itself: no library that they need survives without. All threads then share the C library's one heap; each
-/// would take 64 MiB of addresses for its own.
+/// True if a limited address space (ulimit -v) has room for threads and oneDNN's kernels: the libraries that need them
+/// crash without. All threads then share one heap of the C library; each would reserve 64 MiB for its own.
 bool has_room() {
   constexpr size_t least = size_t{48} << 20;
   struct rlimit space {};
@@ -106,8 +105,7 @@ bool has_room() {
   return room != MAP_FAILED && munmap(room, least) == 0;
 }
 
-/// guarded() in a thread with a stack of the usual size, as all that it starts have, where the limit (ulimit -s) is
-/// lower.
+/// guarded(), in a thread with a stack of the usual size if the limit (ulimit -s) is lower.
 int with_usual_stack(int argc, char** argv) {
   constexpr size_t usual = size_t{8} << 20;
   struct rlimit stack {};
@@ -130,7 +128,7 @@ int with_usual_stack(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   headroom::experiments::keep_standard_descriptors();
-  // The C library looks for its unwinder at the first need, and aborts where that is an error for want of memory.
+  // The C library loads its unwinder when first needed, and aborts if it lacks the memory: load it now.
   void* frame = nullptr;
   backtrace(&frame, 1);
   if (!has_room())

@@ -11,36 +11,36 @@
 /// Pages as parts without any markup: as_html(), as_markdown() and as_text() print them. All words are plain text.
 namespace headroom::experiments {
 
-/// What words or a paragraph are there for; printers decide how that looks.
+/// The purpose of words or of a paragraph; printers decide how it looks.
 enum class Role { plain, over, question, changed, headline, muted, source, notes, why, bad, example, series };
 
 /// Words in a line.
 struct Words {
   std::string text;
-  std::string link{};  ///< where they lead; "" for nowhere
+  std::string link{};  ///< target; "" for none
   bool is_strong = false;
   bool is_code = false;
   Role role = Role::plain;
-  std::string csv{};                    ///< a table that the page carries, to be saved under the name `link`
-  std::optional<double> sorts_as = {};  ///< a cell's first words only: the number that its column is sorted by
+  std::string csv{};                    ///< a table in the page, saved under the name `link`
+  std::optional<double> sorts_as = {};  ///< in a cell's first words: the number that its column is sorted by
 };
 using Phrase = std::vector<Words>;
 
 struct Block;
 using Blocks = std::vector<Block>;
 
-/// One row of facts, of a set-up or of definitions: a term and what is said of it.
+/// A term and its description.
 struct Fact {
   std::string term;
   Phrase text;
   Blocks more;  ///< below the text
 };
 
-/// A number of a verdict with its interval, and where it has to be for the claim to hold.
+/// A number of a verdict with its interval, and the range where the claim holds.
 struct Whisker {
   double value = 0;
   double low = 0, high = 0;               ///< NaN: without an interval
-  std::optional<double> least{}, most{};  ///< what is claimed of it; one at least
+  std::optional<double> least{}, most{};  ///< the claimed bounds; at least one is set
   bool is_ratio = false;                  ///< drawn on a logarithmic scale
 };
 
@@ -48,22 +48,22 @@ struct Whisker {
 struct VerdictRow {
   std::string status;  ///< "pass", "fail", "undecided", "not run"
   Phrase claim;
-  Blocks more;            ///< all that is said of it, on demand
-  std::string numbers;    ///< what was measured
-  std::string warning{};  ///< how firm it is not, in a few words; "" for none
+  Blocks more;            ///< everything about it, on demand
+  std::string numbers;    ///< the measured numbers
+  std::string warning{};  ///< a caveat in a few words; "" for none
   std::vector<Whisker> whiskers{};
 };
 
 /// Values over rows and columns, one measure at a time, each cell a button.
 struct HeatMap {
   struct Measure {
-    std::string id, group, label, meaning, low, high;  ///< low and high: what the ends of its colours stand for
+    std::string id, group, label, meaning, low, high;  ///< low and high: meaning of the ends of the colour scale
   };
   std::vector<Measure> measures;
   int64_t rows = 0, columns = 0;
   std::vector<int> shades;          ///< of the first measure: per cent of the colour, row by row
-  std::vector<std::string> hovers;  ///< what a pointer over a cell says
-  std::vector<Blocks> details{};    ///< what shows below once a cell is chosen; at first that of the first
+  std::vector<std::string> hovers;  ///< text for a pointer over a cell
+  std::vector<Blocks> details{};    ///< shown below for the chosen cell, at first cell 0
   std::string json, script;         ///< data of all measures, and the asset that shows them
 };
 
@@ -77,19 +77,19 @@ struct Block {
     table,
     figure,
     facts,        ///< a table of terms
-    definitions,  ///< a list of terms, as the set-up of a study
+    definitions,  ///< a list of terms, such as a study's set-up
     verdicts,
-    code,     ///< lines as they are
+    code,     ///< preformatted lines
     header,   ///< the parts above a page's own
-    section,  ///< `line` is its heading, where it has one
+    section,  ///< `line` is its heading, if it has one
     fold,     ///< parts that show when their `line` is opened
     heat_map,
   };
   Kind kind = Kind::paragraph;
   Role role = Role::plain;
   Phrase line{};       ///< a figure's caption, a table's name
-  std::string id{};    ///< where links lead; its place in the contents
-  std::string name{};  ///< in the contents, where that is not its heading; of a fold: a heading in its line
+  std::string id{};    ///< target of links and of the contents
+  std::string name{};  ///< in the contents, if it differs from the heading; of a fold: a heading in its line
   int level = 2;       ///< of a heading
   std::vector<std::string> head{};          ///< of a table
   std::set<size_t> words{};                 ///< a table's columns that hold text rather than numbers
@@ -109,7 +109,7 @@ struct Block {
 struct Document {
   std::string title;
   Blocks blocks;
-  std::string style{};        ///< the asset with rules of its own, such as "output/assets/report.css"; "" for none
+  std::string style{};        ///< the asset with its own rules, such as "output/assets/report.css"; "" for none
   bool has_contents = false;  ///< a list of headers, sections and folds that have an id
 };
 
@@ -165,15 +165,15 @@ std::vector<Phrase> text_cells(const std::vector<std::string>& cells);
 
 void append(Blocks& blocks, Blocks more);
 
-/// Whether any words of the parts, and of those inside them, hold `text`.
+/// True if any words in the parts, at any depth, contain `text`.
 bool mentions(const Blocks& blocks, const std::string& text);
 
-/// A page as Markdown: words, lists, tables, figures' files, and sections with their headings. A table without rows
-/// and a figure without a file are left out, as is what only a browser shows.
+/// A page as Markdown: words, lists, tables, figures' files, and sections with headings. Leaves out tables without
+/// rows, figures without files and everything that only a browser shows.
 std::string as_markdown(const Blocks& page);
 
-/// The parts as a terminal shows them: paragraphs and list items in lines of at most `columns` characters, tables with
-/// aligned columns. 0: as wide as they get. Figures are left out, links are their words.
+/// The parts for a terminal: paragraphs and list items in lines of at most `columns` characters (0: no limit), tables
+/// with aligned columns. Leaves out figures, and shows links as their words.
 std::string as_text(const Blocks& blocks, size_t columns);
 
 }  // namespace headroom::experiments

@@ -22,10 +22,10 @@ void check_file(const std::filesystem::path& path, bool makes_folders) {
   std::filesystem::path folder = path.parent_path();
   while (makes_folders && !folder.empty() && !std::filesystem::exists(folder, none)) folder = folder.parent_path();
   if (folder == path.parent_path()) {
-    const models::AtomicFile tried(path);  // goes again without commit()
+    const models::AtomicFile tried(path);  // removes the file unless it is committed
     return;
   }
-  // No folder is made before there is something to put into it.
+  // Folders are made only once there is something to put into them.
   if (folder.empty()) folder = ".";
   require(std::filesystem::is_directory(folder, none), "{}: cannot be written: {} is no folder", path.string(),
           folder.string());

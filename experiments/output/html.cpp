@@ -16,7 +16,7 @@ using Kind = Block::Kind;
 
 std::string html_of(const Blocks& blocks);
 
-/// " class=…" of a role; "" where it has none.
+/// " class=…" of a role; "" if it has none.
 std::string class_html(Role role) {
   static const char* const names[] = {"",           "over",  "question", "changed", "headline", "muted",
                                       "muted mono", "notes", "why",      "bad",     "example",  "of"};
@@ -134,7 +134,7 @@ std::string legend_html(const Plot& plot) {
   return items.empty() ? "" : "<ul class=\"legend\" aria-label=\"Lines\">" + items + "</ul>\n";
 }
 
-/// A figure in one format, on both scales where it has two; the second shows when it is asked for.
+/// A figure in one format, on both scales if it has two; the second one is hidden at first.
 std::string scales(const Plot& plot, Format format) {
   const std::string main = svg_of(plot, {.format = format});
   const char* const name = format == Format::wide ? "wide" : "narrow";
@@ -149,7 +149,7 @@ bool any_mark(const Plot& plot, const Has& has) {
                      [&](const Layer& l) { return std::any_of(l.marks.begin(), l.marks.end(), has); });
 }
 
-/// What the script can switch: "interval", "seeds", "log-linear" (shown, other).
+/// Parts that the script can switch: "interval", "seeds", "log-linear" (shown, other).
 std::string switch_names(const Plot& plot) {
   const auto word = [](const Axis& axis) { return axis.scale == Scale::linear ? "linear" : "log"; };
   std::vector<std::string> out;
@@ -165,7 +165,7 @@ std::string figure_html(const Block& block) {
                        legend_html(block.plot));
   const std::string link =
       block.file.empty() ? "" : fmt::format(" <a href=\"{}\">The figure as SVG</a>.", escape(block.file));
-  // The seeds' points of several lines would bury them: they come on demand.
+  // The seeds' points would bury several lines, so they show only on demand.
   return fmt::format(
       "<figure class=\"plot{}\" data-name=\"{}\" data-parts=\"{}\">\n{}{}{}<figcaption>{}{} <a download=\"{}.csv\" "
       "href=\"data:text/csv;charset=utf-8;base64,{}\">Its numbers as CSV</a>.</figcaption>\n</figure>\n",
@@ -265,7 +265,7 @@ std::string html_of(const Blocks& blocks) {
   return out;
 }
 
-/// Entries of the contents: where they lead, what they say, and how deep they stand.
+/// Entries of the contents: target, text and depth.
 std::string contents_html(const Blocks& blocks, int level) {
   std::string out;
   for (const Block& block : blocks) {
@@ -305,7 +305,7 @@ std::string as_html(const Document& document) {
     if (has_header) body = html_of(blocks.front());
     body += "<main>\n" + html_of(Blocks(blocks.begin() + has_header, blocks.end())) + "</main>\n";
   }
-  // The policy keeps the page from fetching anything, whatever found its way into it.
+  // The policy keeps the page from fetching anything, whatever was put into it.
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; style-src "

@@ -42,7 +42,7 @@ std::string markdown_of(const Phrase& line) {
   return out;
 }
 
-/// With an empty line behind it; "" without rows.
+/// Ends with an empty line; "" without rows.
 std::string table_of_block(const Block& block) {
   if (block.rows.empty()) return "";
   std::vector<std::string> head;
@@ -56,7 +56,7 @@ std::string table_of_block(const Block& block) {
   return out + "\n";
 }
 
-/// The parts, each with an empty line behind it.
+/// The parts, each followed by an empty line.
 std::string markdown_of(const Blocks& blocks) {
   using Kind = Block::Kind;
   std::string out;

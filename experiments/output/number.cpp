@@ -23,13 +23,13 @@ std::string short_exponent(std::string text) {
   return text;
 }
 
-/// The decimal exponent of a value as it is printed with so many digits: that of 0.9996 with three is 0.
+/// The decimal exponent of a value as printed with `digits` digits: 0 for 0.9996 with three.
 int printed_exponent(double value, int digits) {
   const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   return std::stoi(scientific.substr(scientific.find('e') + 1));
 }
 
-/// Whether a number of that exponent reads better in scientific notation.
+/// True if a number with this exponent reads better in scientific notation.
 bool is_scientific(int exponent) { return exponent < -3 || exponent > 5; }
 
 /// The widest cell of each column.
@@ -54,7 +54,7 @@ std::string rounded(double value, int digits) {
 }
 
 std::string with_error(double mean, double error) {
-  constexpr double rounding = 1e-12;  // error that equal values may differ by
+  constexpr double rounding = 1e-12;  // error within which values count as equal
   if (!std::isfinite(mean) || !std::isfinite(error) || error <= rounding * std::abs(mean)) return rounded(mean);
   const bool leads_with_one = fmt::format("{:.1e}", error)[0] == '1';
   const int last = printed_exponent(error, leads_with_one ? 2 : 1) - (leads_with_one ? 1 : 0);

@@ -9,11 +9,11 @@ namespace headroom::experiments {
 /// A number for people, to three significant digits: "0.0931", "1.20e-4", "254", "12345", "—" for NaN.
 std::string rounded(double value, int digits = 3);
 
-/// The same with as many more digits as tell it from the limit that it is held against: 1.8981 against 1.9 is "1.898".
+/// rounded(), with enough digits to tell the value from `limit`: 1.8981 against 1.9 is "1.898".
 std::string rounded_beside(double value, std::optional<double> limit);
 
-/// A mean with its standard error, both to the last digit that the error leaves certain: its first, or its second where
-/// the first is 1. "0.0931 ± 0.0012", "(1.20 ± 0.03)e-4". Without an error, or where it is 0, the mean alone, rounded.
+/// A mean with its standard error, both rounded to the error's first digit, or to its second if the first is 1: "0.0931
+/// ± 0.0012", "(1.20 ± 0.03)e-4". Without an error, or with 0, the mean alone, rounded.
 std::string with_error(double mean, double error);
 
 /// The shortest text that reads back as the same number: "8", "0.04", "1e-4".
@@ -31,15 +31,15 @@ std::string counted(int64_t count, const std::string& noun);
 /// The last part of a dotted key, for labels: "model.heads" → "heads".
 std::string last_part(const std::string& key);
 
-/// Columns that a text takes on a terminal: its characters, not its bytes.
+/// The number of terminal columns that a text takes: its characters, not its bytes.
 size_t display_width(const std::string& text);
-/// The first `columns` of them.
+/// The first `columns` characters of the text.
 std::string clip(const std::string& text, size_t columns);
 
 /// Rows of equally many cells as lines of aligned columns, three spaces between them, none at a line's end.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
-/// The same in lines of at most `columns` characters, where words allow: the widest cells go on in further lines of
-/// their column. 0: as wide as it gets.
+/// The same in lines of at most `columns` characters, if the words allow it: the widest cells wrap within their
+/// columns. 0: no limit.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t columns);
 
 }  // namespace headroom::experiments

@@ -21,7 +21,7 @@ std::optional<std::filesystem::path> program_of(const std::string& text) {
 
 void open_page(const std::filesystem::path& page) {
   const std::string target = std::filesystem::absolute(page).string();
-  // BROWSER is a list; it is the user's word, so nothing else is tried after it.
+  // BROWSER is a list and the user's choice, so nothing else is tried after it.
   if (const char* const browser = std::getenv("BROWSER"); browser && *browser) {
     std::istringstream list(browser);
     for (std::string entry; std::getline(list, entry, ':');)

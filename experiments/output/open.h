@@ -3,8 +3,7 @@
 
 namespace headroom::experiments {
 
-/// Shows a page in the browser that BROWSER names, else with xdg-open (macOS: open), and does not wait for it. Throws
-/// Error when there is none.
+/// Opens a page in BROWSER, else with xdg-open (macOS: open), without waiting. Throws Error if there is none.
 void open_page(const std::filesystem::path& page);
 
 }  // namespace headroom::experiments

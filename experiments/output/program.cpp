@@ -24,8 +24,8 @@ extern char** environ;
 namespace headroom::experiments {
 namespace {
 
-/// An anonymous file in memory, which no full folder of temporary files refuses. Files rather than pipes: nothing to
-/// drain while a program runs, so nothing can dead-lock.
+/// An anonymous file in memory, so that a full disk does not matter. Files rather than pipes: nothing needs draining
+/// while a program runs, so nothing can dead-lock.
 class TemporaryFile {
  public:
   TemporaryFile() : file_(fdopen(memfd_create("headroom", MFD_CLOEXEC), "w+")) {
@@ -69,7 +69,7 @@ class FileActions {
   posix_spawn_file_actions_t actions_;
 };
 
-/// Starts `program`. Throws Error when the system refuses.
+/// Starts `program`. Throws Error if the system refuses.
 pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, const FileActions& actions,
             const posix_spawnattr_t* attributes) {
   std::vector<std::string> texts{program.string()};
@@ -84,7 +84,7 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
   return child;
 }
 
-/// The exit status of `child`; nullopt when it had to be killed after `seconds`.
+/// The exit status of `child`; nullopt if it was killed after `seconds`.
 std::optional<int> wait_for(pid_t child, double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (int status = 0;;) {
@@ -106,7 +106,7 @@ std::optional<std::filesystem::path> find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (folder.empty()) continue;  // "the current folder" to a shell; not a place to run programs from
+    if (folder.empty()) continue;  // a shell reads it as the current folder; no place to run programs from
     const std::filesystem::path program = std::filesystem::path(folder) / name;
     std::error_code ignored;
     if (std::filesystem::is_regular_file(program, ignored) && access(program.c_str(), X_OK) == 0) return program;
@@ -140,7 +140,7 @@ void start_program(const std::filesystem::path& program, const std::vector<std::
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) actions.discard(descriptor);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // A group of its own: Ctrl-C on our terminal is not meant for it.
+  // A process group of its own: Ctrl-C on our terminal is not meant for it.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   try {
     spawn(program, arguments, actions, &attributes);

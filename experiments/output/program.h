@@ -7,7 +7,7 @@
 
 namespace headroom::experiments {
 
-/// The program of that name on PATH.
+/// Finds a program by name on PATH.
 std::optional<std::filesystem::path> find_program(const std::string& name);
 
 /// How a program ended.
@@ -16,16 +16,15 @@ struct ProgramResult {
   std::string output, errors;
 };
 
-/// Runs `program` with `input` as its standard input. Throws Error when it cannot be started or takes longer than
-/// `seconds`; it is then killed.
+/// Runs `program` with `input` as its standard input. Throws Error if it cannot be started, or takes longer than
+/// `seconds` and is killed.
 ProgramResult run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                           const std::string& input, double seconds);
 
-/// The lines of what a program said as one, "; " between them, without those that are empty.
+/// Joins the non-empty lines of a program's output with "; ".
 std::string joined_lines(std::string_view text);
 
-/// Starts `program` and does not wait for it: its output is dropped and it outlives us. Throws Error when it cannot be
-/// started.
+/// Starts `program` without waiting: drops its output and lets it outlive us. Throws Error if it cannot be started.
 void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments);
 
 }  // namespace headroom::experiments

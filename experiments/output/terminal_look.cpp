@@ -12,7 +12,7 @@ TerminalLook look_of(int descriptor) {
   constexpr int usual_columns = 80;
   winsize size{};
   const bool has_size = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: any text that is not empty
+  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: any non-empty text
   return {has_size ? size.ws_col : usual_columns, !no_color || no_color[0] == 0};
 }
 

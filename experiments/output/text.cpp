@@ -13,7 +13,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// Whether a spreadsheet may compute it: = + - @, also of full width, in front of what is no number.
+/// True if a spreadsheet may evaluate it: it starts with = + - @, also full-width, and is no number.
 bool may_be_formula(std::string_view text) {
   const char32_t first =
       models::first_code_point(text.substr(std::min(text.find_first_not_of(' '), text.size()))).value;

@@ -9,7 +9,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// In the first of some units, each `factor` times the one before, that needs no more than three digits.
+/// Formats a number in the first unit that needs no more than three digits; each unit is `factor` times the one before.
 std::string in_units(double number, double factor, const std::vector<const char*>& units) {
   size_t unit = 0;
   while (number >= 999.5 && unit + 1 < units.size()) number /= factor, ++unit;

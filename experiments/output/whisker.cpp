@@ -15,7 +15,7 @@ constexpr double width = 168, margin = 10, row_height = 13, label_height = 12;
 
 std::string limit_text(const Whisker& w, double limit) { return rounded(limit) + (w.is_ratio ? "×" : ""); }
 
-/// From values to the drawing. What has no end reaches the edge.
+/// Maps values to the drawing. Open ends reach the edge.
 class WhiskerScale {
  public:
   explicit WhiskerScale(const std::vector<Whisker>& whiskers)

@@ -6,11 +6,11 @@
 
 namespace headroom::experiments {
 
-/// What is claimed of a number: "needs ≥ 1.1×", "needs 0.9 to 1.1".
+/// The condition on a number: "needs ≥ 1.1×", "needs 0.9 to 1.1".
 std::string needs_words(const Whisker& whisker);
 
-/// The numbers of one verdict on one scale, as inline SVG: each a dot with its interval, the limits as lines, and
-/// shaded where the claim holds. "" without any that is finite.
+/// The numbers of one verdict on one scale, as inline SVG: each a dot with its interval, limits as lines, and the
+/// range where the claim holds shaded. "" if none is finite.
 std::string whiskers_html(const std::vector<Whisker>& whiskers);
 
 }  // namespace headroom::experiments

@@ -55,7 +55,7 @@ for (const figure of document.querySelectorAll("figure.plot")) {
   function button(parent, text, act) {
     return make(parent, "button", { type: "button", textContent: text, onclick: () => { tell(null); act(); } });
   }
-  // One that stays pressed; `act` is told whether it is.
+  // A button that stays pressed; `act` gets its new state.
   function toggle(parent, text, is_on, act) {
     const made = button(parent, text, () => {
       is_on = !is_on;
@@ -73,7 +73,7 @@ for (const figure of document.querySelectorAll("figure.plot")) {
     }).append(...label);
   }
 
-  // The figure as it shows, without what is switched off.
+  // The figure as shown, without hidden parts.
   function picture() {
     const svg = Array.from(figure.querySelectorAll("svg[role=img]")).find(seen), { width, height } = svg.viewBox.baseVal;
     const copy = svg.cloneNode(true), style = getComputedStyle(document.documentElement);
@@ -114,7 +114,7 @@ for (const figure of document.querySelectorAll("figure.plot")) {
 }
 
 (() => {
-  // What an address points at may be folded away.
+  // The target of the address may be folded away.
   function open_target() {
     const target = location.hash ? document.getElementById(location.hash.slice(1)) : null;
     for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;

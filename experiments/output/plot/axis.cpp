@@ -29,21 +29,21 @@ std::vector<double> log_ticks(double base, const std::vector<double>& multiples,
   return ticks;
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten within the range, three to seven: also on a range so narrow that its
-/// logarithm is nearly straight.
+/// Three to seven multiples of 1, 2 or 5 times a power of ten within the range. Also serves logarithmic axes whose
+/// range is so narrow that they are nearly straight.
 std::vector<double> even_ticks(double low, double high) {
   const double rough = high / fewest_ticks - low / fewest_ticks, unit = std::pow(10, std::floor(std::log10(rough)));
   const double step = rough >= 5 * unit ? 5 * unit : rough >= 2 * unit ? 2 * unit : unit;
   std::vector<double> ticks;
   // The range is too narrow for doubles.
   if (!(step > 1e-12 * std::max(std::abs(low), std::abs(high))) || !std::isfinite(high / step)) return ticks;
-  // Through text, or 3 × 0.1 would be labelled 0.30000000000000004.
+  // Goes through text: 3 × 0.1 would be labelled 0.30000000000000004.
   for (double i = std::ceil(low / step); i * step <= high; ++i)
     ticks.push_back(std::strtod(rounded(i * step, 6).c_str(), nullptr) + 0.0);
   return ticks;
 }
 
-/// As few kinds of ticks as give enough of them.
+/// Uses as few kinds of ticks as give enough of them.
 std::vector<double> readable_ticks(Scale scale, double low, double high) {
   if (scale == Scale::log2) {
     const std::vector<double> powers = log_ticks(2, {1}, low, high);
@@ -54,9 +54,9 @@ std::vector<double> readable_ticks(Scale scale, double low, double high) {
   return even_ticks(low, high);
 }
 
-/// 0.001 → "0.001", 1e-5 → "10⁻⁵", 2e-5 → "2·10⁻⁵": an exponent only where the plain number is long. A number without
-/// a round factor stays as it is, as do large ones that are no power of ten: steps and tokens are read as integers.
-/// `always`: an exponent also where the plain number is short, as others of the axis have one.
+/// 0.001 → "0.001", 1e-5 → "10⁻⁵", 2e-5 → "2·10⁻⁵": an exponent only if the plain number is long. Numbers without a
+/// round factor stay plain, and so do large ones that are no power of ten: steps and tokens are read as integers.
+/// `always`: use an exponent for short numbers too, because other ticks of the axis have one.
 std::string tick_label(double tick, bool always) {
   static const char* const superscripts[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   if (!(tick > 0)) return exact(tick);
@@ -110,7 +110,7 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
 }
 
 double share_of(const Axis& axis, double value) {
-  // Halves and differences of logarithms: the whole range of doubles would overflow.
+  // Computes with halves, or differences of logarithms: the whole range of doubles would overflow.
   if (axis.scale == Scale::linear) return (value / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2);
   return (std::log(value) - std::log(axis.low)) / (std::log(axis.high) - std::log(axis.low));
 }
@@ -123,7 +123,7 @@ Axis category_axis(const std::vector<std::string>& labels) {
 
 std::string tick_text(const Axis& axis, size_t i) {
   if (i < axis.labels.size()) return axis.labels[i];
-  // One style of numbers: beside 10⁻⁵ stands 10⁻¹, not 0.1.
+  // Keeps one style of numbers: next to 10⁻⁵ write 10⁻¹, not 0.1.
   const auto is_small = [](double tick) { return tick > 0 && tick < 0.9e-3; };
   const bool has_small = axis.scale == Scale::log10 && std::any_of(axis.ticks.begin(), axis.ticks.end(), is_small);
   return tick_label(axis.ticks[i], has_small);

@@ -18,7 +18,7 @@ constexpr std::array<Shades, static_cast<size_t>(Colour::end)> kShades = {{
     {"--grid", "#e6e8ec", "#2b3038"},
     {"--theory", "#a8500f", "#eda66c"},
     {"--warn", "#b3261e", "#ff938a"},
-    // Without an order: all differ also to readers who do not see red, green or blue, and have contrast as text.
+    // Unordered: they differ for colour-blind readers too, and have enough contrast for text.
     {"--c0", "#3330b2", "#c5d4fc"},
     {"--c1", "#d53d1a", "#d89812"},
     {"--c2", "#0f5e46", "#04a280"},
@@ -27,7 +27,7 @@ constexpr std::array<Shades, static_cast<size_t>(Colour::end)> kShades = {{
     {"--c5", "#bc3a85", "#ed515a"},
     {"--c6", "#0d7c92", "#26edc1"},
     {"--c7", "#515c62", "#8fa5ac"},
-    // With an order: the spectrum, darkened on paper, lightened on black.
+    // Ordered: the spectrum, darkened on paper, lightened on black.
     {"--r0", "#3b1f8f", "#a592f0"},
     {"--r1", "#3f50b5", "#8fa4ff"},
     {"--r2", "#2e75bc", "#74bdf7"},

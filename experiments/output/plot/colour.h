@@ -19,17 +19,17 @@ enum class Colour : uint8_t {
   end = first_ramp + kRamp
 };
 
-/// The colour of the i-th of several things without an order, like series; they repeat after kCategories. Neighbours
-/// differ also for readers who cannot tell red from green.
+/// The colour of the i-th of several unordered things, such as series; repeats after kCategories. Neighbours differ
+/// also for readers who cannot tell red from green.
 Colour category(size_t i);
 
-/// The colour at `share` (0 to 1) of a spectrum: for lines that have an order, like growing head counts.
+/// The colour at `share` (0 to 1) of a spectrum: for ordered lines, such as growing head counts.
 Colour ramp(double share);
 
 /// "#2457a6": its shade on a light page, or on a dark one.
 const char* shade_of(Colour colour, bool is_dark);
 
-/// What a page calls it: "var(--c0)".
+/// The colour's name in a page: "var(--c0)".
 std::string page_colour(Colour colour);
 
 /// The CSS custom properties behind page_colour(): "--ink: #23272e; …".

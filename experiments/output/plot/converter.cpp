@@ -15,7 +15,7 @@ std::optional<SvgConverter> find_svg_converter() {
 }
 
 void convert_svg(const SvgConverter& converter, const std::string& svg, const std::filesystem::path& target) {
-  // Not every converter knows media queries: it gets the light colours alone.
+  // Some converters know no media queries, so they get the light colours only.
   std::string drawing = svg;
   if (const size_t begin = drawing.find("<style>"), end = drawing.find("</style>"); end != std::string::npos)
     drawing.erase(begin, end + 8 - begin);

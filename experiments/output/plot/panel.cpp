@@ -20,7 +20,7 @@ struct Place {
 
 std::string text_of(const Place& at) { return coordinate(at.x) + " " + coordinate(at.y); }
 
-/// The part of a line from `a` to `b` that lies within the unit square; none where it passes by (Liang & Barsky, 1984).
+/// The part of a line from `a` to `b` within the unit square; none if it misses it (Liang & Barsky, 1984).
 std::optional<std::pair<Place, Place>> within_frame(const Place& a, const Place& b) {
   double from = 0, to = 1;
   for (const auto& [start, step] : {std::pair{a.x, b.x - a.x}, {a.y, b.y - a.y}}) {
@@ -79,7 +79,7 @@ std::string group(const std::string& classes, const std::string& content, const 
   return content.empty() ? "" : fmt::format("<g class=\"{}\"{}>\n{}</g>\n", classes, attributes, content);
 }
 
-/// Markers differ with colours, for those who do not see all of these.
+/// Markers differ as well as colours, for colour-blind readers.
 int shape_number(const Layer& layer) {
   const bool has_category = layer.colour >= Colour::first_category && layer.colour < Colour::first_ramp;
   if (layer.kind != Layer::Kind::line) return 0;
@@ -189,7 +189,7 @@ class Panel {
     return group(name, boxes.empty() ? marks_svg(layer, line, places, colour) : boxes);
   }
 
-  /// Over all else, so that nothing lies between a mark and the pointer.
+  /// Drawn last, so that nothing lies between a mark and the pointer.
   std::string spots(const Layer& layer, const std::string& name) const {
     std::string out;
     for (const Mark& mark : layer.marks) {
@@ -220,7 +220,7 @@ class Panel {
     const Place at{share_of(x_, x), share_of(y_, y == 0 && y_.scale != Scale::linear ? y_.low : y)};
     return std::isfinite(at.x) && std::isfinite(at.y) ? std::optional(at) : std::nullopt;
   }
-  /// Where a value is drawn; none outside of the frame.
+  /// Position of a value in the drawing; none outside the frame.
   std::optional<Place> shown(const Place& value) const {
     const auto at = share(value.x, value.y);
     return at && within_frame(*at, *at) ? std::optional(place(*at)) : std::nullopt;
@@ -241,7 +241,7 @@ class Panel {
                        : fmt::format("fill=\"#{:06x}\" shape-rendering=\"crispEdges\"", mark.fill & 0xFFFFFFU));
   }
 
-  /// Bands of more than two layers would hide one another, and tall ones the lines.
+  /// True if bands are readable: more than two layers would hide one another, and tall bands the lines.
   bool has_bands() const {
     const auto height = [&](double value) { return share_of(y_, std::clamp(value, y_.low, y_.high)); };
     std::set<const Layer*> with;
@@ -286,7 +286,7 @@ std::string panel_svg(const Plot& plot, const Axis& y, const Layout& layout, siz
   std::string spreads, layers, spots;
   for (size_t i = 0; i < plot.layers.size(); ++i) {
     const std::string name = fmt::format("layer-{}", first + i);
-    spreads += panel.spread(plot.layers[i], name);  // below the lines of all layers, so that no spread hides one
+    spreads += panel.spread(plot.layers[i], name);  // below the lines of all layers, so that no spread hides a line
     layers += panel.layer(plot.layers[i], name);
     spots += panel.spots(plot.layers[i], name);
   }

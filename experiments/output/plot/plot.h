@@ -12,7 +12,7 @@ namespace headroom::experiments {
 struct Mark {
   double x = 0, y = 0;
   double low = 0, high = 0;       ///< ends of its interval; equal: none
-  std::string hover{};            ///< what a pointer over it says; "" for nothing
+  std::string hover{};            ///< text for a pointer over it; "" for none
   double size_x = 0, size_y = 0;  ///< cells only: half of its width and height
   uint32_t fill = 0;              ///< cells only: 0xRRGGBB
   std::vector<double> seeds{};    ///< values of the single seeds
@@ -28,18 +28,17 @@ struct Layer {
   Colour colour = Colour::ink;
   int style = 0;            ///< line: 0 solid, others dashed; also chooses the shape of its points
   bool points = true;       ///< line: with a point at each mark
-  double times_x = 1;       ///< drawn at so many times their x, aside of what other layers have there
-  std::vector<Mark> marks;  ///< a line joins them in this order; those that are not finite are left out
+  double times_x = 1;       ///< drawn at x times this factor, next to other layers' marks
+  std::vector<Mark> marks;  ///< a line joins them in this order; non-finite ones are left out
 };
 
-/// An x that is pointed out: a dashed line from the bottom to the top.
+/// A highlighted x: a dashed line from the bottom to the top.
 struct PlotGuide {
   double x = 0;
   std::string label;
 };
 
-/// A few characters above or below a mark, such as the ratio that is the finding. Wide figures alone have room for
-/// them.
+/// A few characters above or below a mark, such as the ratio found. Only wide figures have room for them.
 struct PlotNote {
   double x = 0, y = 0;
   std::string text;
@@ -47,10 +46,10 @@ struct PlotNote {
   bool below = false;
 };
 
-/// A figure before it is drawn. Whatever its texts hold is text.
+/// A figure before it is drawn. Its texts are plain text.
 struct Plot {
   std::string id;                  ///< unique within a page, and the name of its file
-  std::string title, description;  ///< for those who do not see it
+  std::string title, description;  ///< for readers who cannot see it
   std::string x_label, y_label;
   Axis x, y;
   std::optional<Axis> other_y;  ///< the same values on the other scale, for readers who prefer it
@@ -60,12 +59,12 @@ struct Plot {
   bool low = false;     ///< of half the usual height
   std::vector<PlotNote> notes;
   std::vector<Plot> below;  ///< further panels over the same x, each with a y axis of its own
-  /// Small panels in rows below it, each named by its title or else by its first layer; without layers of its own, a
-  /// plot is these in two columns, with its labels and what their legends say around them.
+  /// Small panels in rows below it, each named by its title or else by its first layer. A plot without layers is just
+  /// these panels in two columns, surrounded by its labels and their legends.
   std::vector<Plot> small;
 };
 
-/// What a plot shows as CSV: line, x, value, ends of its interval, values of the seeds, for all panels. RFC 4180.
+/// A plot's data as CSV: line, x, value, ends of its interval, values of the seeds, for all panels. RFC 4180.
 std::string plot_csv(const Plot& plot);
 
 }  // namespace headroom::experiments

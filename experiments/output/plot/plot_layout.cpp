@@ -29,7 +29,7 @@ double tick_ems(const Axis& axis) {
   return widest;
 }
 
-/// Puts lines of text under one another, the first at `y`; gives where the next would stand.
+/// Stacks lines of text, the first at `y`; returns the y of the next line.
 double add_lines(std::vector<Label>& labels, const std::vector<std::string>& lines, double x, double y,
                  const char* anchor, double em, Colour colour = Colour::ink, const std::string& classes = "") {
   for (const std::string& line : lines) {
@@ -48,7 +48,7 @@ struct Name {
   double half = 0;                ///< half of its height
 };
 
-/// Moves names apart that would overlap, as little as it takes from top to bottom, and back into the frame.
+/// Moves overlapping names apart as little as possible, from top to bottom, and back into the frame.
 void spread(std::vector<Name>& names, double top, double bottom) {
   std::stable_sort(names.begin(), names.end(), [](const Name& a, const Name& b) { return a.from_y < b.from_y; });
   double free = top;
@@ -63,7 +63,7 @@ void spread(std::vector<Name>& names, double top, double bottom) {
   }
 }
 
-/// The last of a layer's marks that its axes can show; null for none.
+/// The last mark of a layer that its axes can show; null if there is none.
 const Mark* last_mark(const Plot& plot, const Axis& y, const Layer& layer) {
   const Mark* last = nullptr;
   for (const Mark& m : layer.marks)
@@ -101,7 +101,7 @@ void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layou
   }
 }
 
-/// Above the frame, a line each.
+/// Puts guides' labels above the frame, a line each.
 void place_guides(const Plot& plot, Layout& out) {
   double at = out.top - 4 + kLine * out.font * (1 - static_cast<double>(plot.guides.size()));
   for (const PlotGuide& guide : plot.guides) {
@@ -114,7 +114,7 @@ void place_guides(const Plot& plot, Layout& out) {
   }
 }
 
-/// How much of the lines a text crosses, by points along them.
+/// Counts the points along the lines that a text covers.
 int crossings(const Plot& plot, const Axis& y, const Layout& out, const Label& text) {
   constexpr int steps = 16;
   const double width = width_of(text.text) * out.font;
@@ -134,7 +134,7 @@ int crossings(const Plot& plot, const Axis& y, const Layout& out, const Label& t
   return found;
 }
 
-/// Above or below their marks, where fewer lines are, towards the middle of the frame; in a small panel above them.
+/// Puts notes above or below their marks, where fewer lines cross, towards the frame's middle; in small panels above.
 void place_notes(const Plot& plot, const Axis& y, Layout& out, bool small = false) {
   const double edge = small ? 0.5 : 0.15;
   for (const PlotNote& note : plot.notes) {
@@ -171,7 +171,7 @@ Axis legible_x(const Axis& x, const Layout& layout) {
   };
   const auto exponent = [&](size_t i) { return static_cast<int>(std::lround(std::log2(x.ticks[i]))); };
   const auto is_power = [&](size_t i) { return x.scale == Scale::log2 && std::exp2(exponent(i)) == x.ticks[i]; };
-  // Every power of two, or every second, and so on: gaps here and there would bend the scale.
+  // Labels every power of two, or every second, and so on: irregular gaps would distort the scale.
   bool fits = false;
   for (int stride = 1; !fits && stride <= 16; ++stride) {
     fits = true;
@@ -232,7 +232,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
     out.right = out.left + tall;
   }
   const double centre = (out.left + out.right) / 2, span = 2 * std::min(centre, out.width - centre) - 8;
-  // The lowest panel names what all of them stand over.
+  // The lowest panel labels the x axis that all of them share.
   const auto under = label_lines(plot.below.empty() ? plot.x_label : "", span / em, 3);
   const double foot = em * (1.9 + kLine * static_cast<double>(under.size())) + 6;
   if (!names.empty()) tall = std::max(tall, total);

@@ -6,10 +6,10 @@
 
 namespace headroom::experiments {
 
-/// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.
+/// wide: for a desk or paper. narrow: the same figure with type that stays legible on a phone.
 enum class Format { wide, narrow };
 
-/// A line of text of a figure. `anchor`: "start", "middle" or "end" of it is at x; y is its baseline.
+/// A line of text in a figure. `anchor`: whether its "start", "middle" or "end" is at x; y is its baseline.
 struct Label {
   double x = 0, y = 0;
   std::string text, anchor;
@@ -24,7 +24,7 @@ struct Leader {
   std::string classes;
 };
 
-/// Where everything of one panel stands, in units of its SVG: the frame of the data, and all that is written around it.
+/// Positions of everything in one panel, in SVG units: the frame of the data and all text around it.
 struct Layout {
   double width = 0, height = 0;
   int font = 0;
@@ -36,14 +36,14 @@ struct Layout {
 inline constexpr double figure_width(Format format) { return format == Format::wide ? 760 : 380; }
 inline constexpr int font_of(Format format) { return format == Format::wide ? 14 : 12; }
 
-/// Room that is left free beside the data's frame, at least: panels above one another share it.
+/// Minimum room next to the data's frame: stacked panels share it.
 struct Room {
   double left = 0, right = 0;
 };
 
-/// Makes room for what is written: no name is cut, a long one takes further lines. On a wide plot the names of lines
-/// stand at their ends; on a narrow one, and where more than most_named lines would need long leaders that cross, the
-/// page's legend has them. A drawing that stands `alone`, without a page, names them all.
+/// Lays out a panel's text: no name is cut, long ones wrap. A wide plot names its lines at their ends; a narrow one
+/// leaves them to the page's legend, and so do more than most_named lines if long leaders would cross. A drawing that
+/// stands `alone`, without a page, names them all.
 Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& room = {}, bool alone = false);
 
 inline constexpr size_t most_named = 12;
@@ -51,25 +51,25 @@ inline constexpr size_t most_named = 12;
 /// The name of a small panel in lines that fit.
 std::vector<std::string> small_name(const Plot& plot, const Axis& y, double width);
 
-/// The same of a small panel, as wide as its place in a row, under its name, for which that row has room for `lines`.
+/// Layout of a small panel as wide as its place in a row, below its name; the row has room for names of `lines` lines.
 Layout small_layout(const Plot& plot, const Axis& y, double width, size_t lines);
 
-/// What surrounds a plot of small panels alone: above them the name of their y axes and what colours mean, below them
-/// the name of their x axes.
+/// The surroundings of a plot made only of small panels: above, the name of their y axes and the legend; below, the
+/// name of their x axes.
 struct Surroundings {
   double head = 0, foot = 0;            ///< room above and below the panels
   std::vector<Label> above{}, below{};  ///< written there; y is measured from the top of either
 };
 Surroundings surroundings_of(const Plot& plot, Format format);
 
-/// The x axis of a plot that is laid out like this, without the labels of ticks that would touch others. Powers of two,
-/// or every second of them and so on, stay on a scale of theirs; the ticks themselves stay, too.
+/// The x axis of a plot with this layout, without labels that would touch others. A scale of powers of two keeps every
+/// one, every second, and so on. The ticks themselves stay.
 Axis legible_x(const Axis& x, const Layout& layout);
 
-/// The same of the y axis, from the bottom up.
+/// The same for the y axis, from the bottom up.
 Axis legible_y(const Axis& y, const Layout& layout);
 
-/// Whether a plot's lines are named at their ends.
+/// True if the plot names its lines at their ends.
 bool has_names(const Plot& plot, Format format, bool alone);
 
 }  // namespace headroom::experiments

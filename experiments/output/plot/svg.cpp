@@ -13,7 +13,7 @@ namespace headroom::experiments {
 namespace svg {
 namespace {
 
-/// A panel's drawing at its place, in type of that size; the first one has the figure's.
+/// Places a panel's drawing, in type of size `font`; the first one uses the figure's.
 std::string placed(const std::string& drawing, double right, double down, int font) {
   if (right == 0 && down == 0) return drawing;
   return fmt::format("<g class=\"panel\" transform=\"translate({},{})\" font-size=\"{}\">\n{}</g>\n", coordinate(right),
@@ -43,7 +43,7 @@ class Drawing {
   bool has_own_frame() const { return !plot_.layers.empty() || plot_.small.empty(); }
   const Axis& y_of(const Plot& plot) const { return drawn_.on_other_scale && plot.other_y ? *plot.other_y : plot.y; }
 
-  /// The plot and those below it, over one another.
+  /// Draws the plot and the panels below it.
   void add_panels() {
     const bool is_alone = drawn_.surface != Surface::page;
     std::vector<const Plot*> parts{&plot_};
@@ -70,7 +70,7 @@ class Drawing {
     height_ += around.foot;
   }
 
-  /// Rows of small panels, which stand side by side. `first`: the number of their first layer.
+  /// Draws rows of small panels side by side. `first`: the number of their first layer.
   void add_small(size_t first) {
     if (plot_.small.empty()) return;
     const size_t count = plot_.small.size(), most = !has_own_frame() || drawn_.format == Format::narrow ? 2 : 4;
@@ -87,7 +87,7 @@ class Drawing {
         const Layout layout = small_layout(small, y_of(small), across, lines);
         body_ += placed(panel_svg(small, y_of(small), layout, first, ink_), across * static_cast<double>(i - begin),
                         height_, layout.font);
-        if (i + 1 == end) height_ += layout.height;  // that of all in the row
+        if (i + 1 == end) height_ += layout.height;  // the same for all in the row
         first += small.layers.size();
       }
     }

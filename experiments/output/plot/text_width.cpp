@@ -21,7 +21,7 @@ constexpr std::array<uint8_t, 95> kWidths = {
     60, 79, 70, 64, 61, 73, 69, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 64, 55, 64, 62, 35, 64,
     64, 28, 28, 58, 28, 98, 64, 61, 64,  64, 41, 52, 39, 64, 59, 82, 59, 59, 53, 64, 34, 64, 84};
 
-/// Beyond ASCII by block: letters, their accents, punctuation, superscripts, signs, and all that may be full width.
+/// Widths beyond ASCII by block: letters, accents, punctuation, superscripts, signs, possibly full-width characters.
 constexpr std::pair<uint32_t, double> kRanges[] = {{0x300, 0.75}, {0x370, 0},     {0x1100, 0.8}, {0x2000, 1},
                                                    {0x2070, 1},   {0x20A0, 0.55}, {0x2C00, 0.9}};
 
@@ -32,7 +32,7 @@ double ems_of(char32_t c) {
   return 1.1;
 }
 
-/// How many bytes of `text` are at most `ems` wide, at least one character, and their width.
+/// The number of bytes of `text` that fit into `ems`, at least one character, and their width.
 std::pair<size_t, double> fitting(std::string_view text, double ems) {
   double width = 0;
   for (size_t at = 0; at < text.size();) {
