@@ -25,7 +25,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// What CLI11 does not know of an option of the one command line that a process has.
+/// Facts that CLI11 does not keep about an option of the process's one command line.
 struct OptionExtra {
   std::vector<std::string> choices;
   bool is_output = false, must_be_new = false;
@@ -37,14 +37,14 @@ OptionExtra& extra_of(const CLI::Option* option) {
   return extras[option];
 }
 
-/// What the user gave, or the default that the help shows.
+/// The given values, or the default that the help shows.
 std::vector<std::string> values_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return {};  // a flag
   if (option.count() > 0) return option.reduced_results();
   return {option.get_default_str()};
 }
 
-/// Throws Error where an output of the command is one of its inputs, or there already and not to be replaced.
+/// Throws Error if an output of the command is one of its inputs, or exists and must not be replaced.
 void check_outputs(CLI::App& command) {
   std::vector<models::CommandInput> inputs;
   std::vector<CLI::Option*> outputs;
@@ -70,12 +70,12 @@ void check_outputs(CLI::App& command) {
   }
 }
 
-/// What is wrong with the text of a T or std::optional<T>; "" for nothing.
+/// The problem with the text of a T or std::optional<T>; "" for none.
 template <class T>
 std::string number_problem(const std::string& text) {
   using Number = std::conditional_t<std::is_arithmetic_v<T>, T, int64_t>;
   const auto number = read_number<Number>(text);
-  const bool is_whole = std::is_integral_v<Number>;  // which CLI11 reads as octal behind a 0
+  const bool is_whole = std::is_integral_v<Number>;  // CLI11 reads those as octal after a leading 0
   if (number && (!is_whole || fmt::format("{}", *number) == text)) return "";
   return fmt::format("'{}' is not a {}number of {} bits", excerpt(text, 40), is_whole ? "whole " : "",
                      8 * sizeof(Number));
@@ -88,7 +88,7 @@ Option Option::show_default() const { return Option(option_->capture_default_str
 Option Option::hide_default() const { return Option(option_->default_str("")); }
 Option Option::range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
 Option Option::range(double least, double most) const {
-  // Not CLI::Range, which lets NaN pass.
+  // CLI::Range would let NaN pass.
   const auto check = [least, most](const std::string& text) {
     return read_number(text, least, most) ? std::string()
                                           : fmt::format("'{}' is not a number from {} to {}", text, least, most);
@@ -145,7 +145,7 @@ Option Command::option(const std::string& name, T& value, const std::string& hel
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (!value.empty()) option->capture_default_str();
   }
-  // CLI11 turns what does not fit into the largest number, takes 010 for 8 and knows infinity and NaN.
+  // CLI11 clamps numbers that do not fit, takes 010 for 8, and accepts infinity and NaN.
   if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::optional<int64_t>>)
     option->check(CLI::Validator(number_problem<T>, ""));
   if (heading_ != nullptr) option->group(heading_);
@@ -178,14 +178,14 @@ void Command::require_command() const { app_->require_subcommand(1); }
 
 namespace {
 
-/// The command of that name below another; null where there is none.
+/// Finds a command by name below another; null if there is none.
 const CLI::App* command_below(const CLI::App& app, const std::string& name) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (command->get_name() == name) return command;
   return nullptr;
 }
 
-/// That a word names no command below this one, with the nearest that there is; where none is near, with all of a few.
+/// Says that a word names no command below this one, with the nearest name; if none is near, with all of a few.
 std::string no_command(const CLI::App& app, const std::string& word) {
   std::set<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -200,7 +200,7 @@ std::string no_command(const CLI::App& app, const std::string& word) {
                      shows_all ? fmt::format(": there are {}", fmt::join(names, ", ")) : "");
 }
 
-/// The first word that is where the name of a command should be, with the nearest one.
+/// The first word in place of a command's name that is none, with the nearest one.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   for (int i = 1; i < argc; ++i) {
@@ -214,10 +214,10 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
-/// The long option that a mistyped one is meant to be: one that begins so, or the fewest edits away; "" where
-/// none is near.
+/// The long option that a mistyped one stands for: one with this beginning, or the fewest edits away; "" if none is
+/// near.
 std::string option_near(const CLI::App& command, const std::string& word) {
-  constexpr size_t least = 5;  // two letters behind the dashes are near to too much
+  constexpr size_t least = 5;  // two letters after the dashes are near to too many
   if (word.size() < least || !word.starts_with("--")) return "";
   std::set<std::string> names;
   for (const CLI::Option* option : command.get_options())
@@ -227,8 +227,8 @@ std::string option_near(const CLI::App& command, const std::string& word) {
   return begins != names.end() && begins->starts_with(word) ? *begins : nearest_path(word, names);
 }
 
-/// The first option that is mistyped, with the right one; "" where there is none. It is
-/// said before what is missing: "--metod plain" lacks --method.
+/// The first mistyped option, with the right one; "" if there is none. Reported before anything missing: "--metod
+/// plain" lacks --method.
 std::string mistyped_option(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   for (int i = 1; i < argc; ++i) {
@@ -245,7 +245,7 @@ std::string mistyped_option(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
-/// CLI11's words for too few and too many values, shorter.
+/// CLI11's messages for too few and too many values, shortened.
 std::string in_words(const CLI::ParseError& error) {
   const std::string text = error.what();
   const size_t colon = text.find(':');
@@ -255,7 +255,7 @@ std::string in_words(const CLI::ParseError& error) {
   return text;
 }
 
-/// What is wrong with the arguments, in the words that help most.
+/// The problem with the arguments, as helpfully as possible.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) return unknown;
   const bool may_be_mistyped = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
@@ -265,7 +265,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error, int arg
   return in_words(error);
 }
 
-/// What shows the options of the command that the arguments name.
+/// The call that shows the options of the command named by the arguments.
 std::string help_call(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   std::string words;
@@ -326,12 +326,12 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
     at = next;
     path += " " + word;
   }
-  // Not help(), which goes on to the command that was called: help itself.
+  // help() would go on to the command that was called: help itself.
   return at->get_formatter()->make_help(at, path, CLI::AppFormatMode::Normal);
 }
 
 int CommandLine::run(int argc, char** argv) {
-  // Not before: commands take it over when they are added.
+  // Set this late, because commands inherit it when they are added.
   app_->footer("headroom help COMMAND shows the options of a command.");
   // A line each in 80 columns; commands have a formatter of their own by now.
   const auto narrow = std::make_shared<CLI::Formatter>();
@@ -357,7 +357,7 @@ int CommandLine::run_command(int argc, char** argv) {
     return status;
   }
   if (app_->get_subcommands().empty()) {
-    // With options and no command: a word that should have been one comes before them.
+    // Options without a command: a word that should have been one comes first.
     if (argc > 1) throw UsageError("a command is required");
     std::fputs(app_->help().c_str(), stdout);
   }

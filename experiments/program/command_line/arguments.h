@@ -15,7 +15,7 @@ class Option;
 /// compiler seconds in every file that includes them.
 namespace headroom::experiments {
 
-/// Arguments that the program does not take.
+/// Invalid command-line arguments.
 struct UsageError : Error {
   using Error::Error;
 };
@@ -25,17 +25,17 @@ struct Exit {
   int status;
 };
 
-/// What the help says of one argument.
+/// Description of one argument in the help.
 struct ArgumentDescription {
   std::vector<std::string> names;    ///< {"-o", "--out"}; {"STUDY"} of a positional one
-  std::string value;                 ///< the word for its value, "TEXT" or "FILE"; "" of a flag
+  std::string value;                 ///< the word for its value, "TEXT" or "FILE"; "" for a flag
   std::vector<std::string> choices;  ///< of one_of()
-  std::string fallback, help;        ///< its default, where the help shows it; its line
+  std::string fallback, help;        ///< its default, if the help shows it; its line
   bool is_list = false;
   bool is_positional() const { return !names[0].starts_with('-'); }
 };
 
-/// What the help says of a command: completions are made from it. Hidden commands are left out.
+/// Description of a command in the help; completions are made from it. Hidden commands are left out.
 struct CommandDescription {
   std::string name, help;
   std::vector<ArgumentDescription> arguments;
@@ -47,30 +47,30 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required() const;
-  /// Shows the variable's initial value in the help also where it is 0; hides it where it is not.
+  /// Shows the variable's initial value in the help, even 0; otherwise hides it.
   Option show_default() const;
   Option hide_default() const;
   /// Refuses values outside [least, most].
   Option range(int least, int most) const;
   Option range(double least, double most) const;
-  /// Refuses other values than these.
+  /// Refuses all other values.
   Option one_of(const std::vector<std::string>& values) const;
-  /// A file that the command writes. Before the command begins, an existing one is refused without its --force, and so
-  /// is what another argument names or holds (models::check_apart).
+  /// Marks a file that the command writes. Before the command begins, an existing file is refused without --force, and
+  /// so is one that another argument names or holds (models::check_apart).
   Option output() const;
-  /// A file or folder that the command writes by rules of its own, but never over what another argument names.
+  /// Marks an output that the command writes by its own rules, but never over one that another argument names.
   Option output_apart() const;
   /// Refuses the two together.
   Option excludes(Option other) const;
-  /// Reads path(value) in place of the value.
+  /// Reads path(value) instead of the value.
   Option path_by(std::string (*path)(const std::string& name)) const;
-  /// Checks the value, once the outputs are checked and before the command begins; `check` throws Error.
+  /// Checks the value after the outputs and before the command begins; `check` throws Error.
   Option checked_by(void (*check)(const std::string& value)) const;
   /// Takes one value that may be empty.
   Option one_value() const;
-  /// A list's option takes one value each time that it is given, so that other arguments may follow the value.
+  /// Takes one value of a list each time that the option is given, so that other arguments may follow the value.
   Option one_value_each() const;
-  /// Whether the user gave it. Asked in an action.
+  /// True if the user gave it. Only valid in an action.
   bool is_given() const;
 
  private:
@@ -84,19 +84,19 @@ class Command {
   Command command(const char* name, const char* help) const;
   /// Leaves the command out of help, man pages and completions.
   Command hidden() const;
-  /// The same command, through which options and commands are added under a heading of the help and the manual.
+  /// The same command; options and commands added through it go under a heading of the help and the manual.
   Command under(const char* heading) const { return Command(app_, heading); }
-  /// An option ("-o,--out FILE") or, without dashes, a positional argument ("STUDY"), read into `value`, which must
-  /// live as long as the command line. A word behind the names stands for the value in the help, in place of its
-  /// type's. An initial value other than 0 or "" is shown there as the default. T is std::string, int, int64_t, double,
-  /// std::optional<int64_t> or std::vector<std::string>.
+  /// Adds an option ("-o,--out FILE") or, without dashes, a positional argument ("STUDY"), read into `value`, which
+  /// must outlive the command line. A word after the names replaces the type's in the help. An initial value other than
+  /// 0 or "" is shown there as the default. T is std::string, int, int64_t, double, std::optional<int64_t> or
+  /// std::vector<std::string>.
   template <class T>
   Option option(const std::string& name, T& value, const std::string& help) const;
-  /// An option without a value, which sets `value`.
+  /// Adds an option without a value, which sets `value`.
   Option flag(const std::string& name, bool& value, const std::string& help) const;
-  /// What the command does, once its arguments are read.
+  /// Sets the function to run once the arguments are read.
   void action(std::function<void()> run) const;
-  /// The command needs one of its own commands.
+  /// Requires one of the command's own commands.
   void require_command() const;
 
  private:
@@ -104,7 +104,7 @@ class Command {
   const char* heading_;  ///< null: none
 };
 
-/// What the program is called with.
+/// The program's command line.
 class CommandLine {
  public:
   CommandLine(const char* name, const char* help, const std::string& version);
@@ -113,12 +113,12 @@ class CommandLine {
   Command root() const;
   /// Every command that was added.
   CommandDescription description() const;
-  /// The help of the command of these words ({"data", "fetch"}); of the program, of none. Throws UsageError with the
-  /// nearest name where there is no such command.
+  /// The help of the command with these words ({"data", "fetch"}), or of the program without any. Throws UsageError
+  /// with the nearest name if there is no such command.
   std::string help(const std::vector<std::string>& words) const;
   /// Reads the arguments and runs the action of the command that they name; without any, prints the help. Returns the
-  /// program's exit status: 0, or what an action threw as Exit. Throws UsageError that says what shows the command's
-  /// options, and whatever else an action throws.
+  /// exit status: 0, or the one an action threw as Exit. Throws UsageError that says how to see the command's options,
+  /// and passes on other errors of an action.
   int run(int argc, char** argv);
 
  private:

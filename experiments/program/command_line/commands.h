@@ -3,8 +3,8 @@
 
 namespace headroom::experiments {
 
-/// Each adds the command of its name to the program, or those that its comment names. The command's help says what it
-/// does; unless it says more, the exit status is 0 or, after an error, 1.
+/// Each function adds the command of its name to the program, or those in its comment. The command's help says what it
+/// does; unless it says more, the exit status is 0, or 1 after an error.
 void add_bench_command(Command app);
 void add_compress_command(Command app);
 void add_convert_command(Command app);
@@ -25,18 +25,17 @@ void add_run_command(Command app);      ///< exits 130 when a signal stops it
 void add_runs_commands(Command app);    ///< compare, tag, note, rm
 void add_serve_command(Command app);
 void add_spectrum_command(Command app);
-void add_status_command(Command app);  ///< with --watch exits 1 when trials are left that nobody trains
+void add_status_command(Command app);  ///< with --watch exits 1 if nobody trains the remaining trials
 void add_submit_command(Command app);
 void add_tokenize_command(Command app);
-void add_verify_model_command(Command app);  ///< exits 1 when the model computes something else
+void add_verify_model_command(Command app);  ///< exits 1 if the model's results differ
 
-/// `completion bash|zsh|fish`: the shell's script, whose candidates come from `completion words`, which reads the words
-/// of a command line from standard input. Hidden from the help. `line` must have all other commands and outlive this
-/// one.
+/// `completion bash|zsh|fish`: the shell's script, whose candidates come from `completion words`, which reads a command
+/// line's words from standard input. Hidden from the help. `line` must have all other commands and outlive this one.
 void add_completion_command(CommandLine& line);
-/// `help [COMMAND…]`: what `headroom COMMAND --help` prints. Hidden likewise.
+/// `help [COMMAND…]`: same as `headroom COMMAND --help`. Hidden likewise.
 void add_help_command(CommandLine& line);
-/// `man [COMMAND]`: the program's page or a command's, as roff; `man --to FOLDER` writes all. Hidden likewise.
+/// `man [COMMAND]`: a manual page of the program or a command, as roff; `man --to FOLDER` writes all. Hidden likewise.
 void add_man_command(CommandLine& line);
 
 }  // namespace headroom::experiments

@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the shells read. Each script hands the words of the command line, one a line, to `headroom completion words`,
-// and gets lines "WORD<tab>HELP"; ":files", ":folders" and ":toml" ask the shell itself for files.
+// The shells' scripts. Each pipes the words of the command line, one a line, to `headroom completion words`, and reads
+// lines "WORD<tab>HELP"; ":files", ":folders" and ":toml" ask the shell itself for files.
 constexpr const char* bash_script = R"--(# bash completion of headroom: headroom completion bash
 _headroom() {
   local candidate files=()
@@ -87,17 +87,17 @@ end
 complete -c headroom -f -a '(__headroom_complete)'
 )--";
 
-/// Nobody wants an error for a press of a key: what cannot be read is not offered.
+/// Skips candidates that cannot be read: nobody wants an error for pressing a key.
 template <class F>
 void quietly(const F& look) {
   try {
     look();
   } catch (const Error&) {
-    // A word that is no study, or a file that no run would take either.
+    // The word is no study, or the file is one that no run would accept either.
   }
 }
 
-/// A TOML file, or a table in it; empty where it has none.
+/// A TOML file, or a table in it; empty if it has none.
 Value table_of(const fs::path& file, const std::string& key = "") {
   Value table;
   quietly([&] {
@@ -109,12 +109,12 @@ Value table_of(const fs::path& file, const std::string& key = "") {
   return table;
 }
 
-/// Reads a command line word by word, and prints what its last word may become.
+/// Reads a command line word by word, and prints completions of the last word.
 class Completer {
  public:
   explicit Completer(const CommandDescription& program) : command_(&program) {}
 
-  /// Takes a word that is whole.
+  /// Takes a complete word.
   void read(const std::string& word) {
     const size_t equals = word.find('=');
     if (const ArgumentDescription* option = std::exchange(waiting_, nullptr)) {
@@ -131,7 +131,7 @@ class Completer {
     }
   }
 
-  /// Takes the last word, of which bash has cut off the first `cut` bytes.
+  /// Takes the last word; bash has cut off its first `cut` bytes.
   void complete(const std::string& word, size_t cut) {
     begun_ = word, cut_ = cut;
     if (waiting_ != nullptr) return offer_values(*waiting_);
@@ -152,14 +152,14 @@ class Completer {
  private:
   bool is_option(const std::string& word) const { return !only_positionals_ && word.starts_with("-"); }
 
-  /// The option of that name, where it takes a value; else null.
+  /// The option of that name if it takes a value, else null.
   const ArgumentDescription* option_named(const std::string& name) const {
     for (const ArgumentDescription& a : command_->arguments)
       if (!a.value.empty() && std::find(a.names.begin(), a.names.end(), name) != a.names.end()) return &a;
     return nullptr;
   }
 
-  /// Shells put a word into the command line as it is, so that one that they would read as more is not offered.
+  /// Offers a word unless shells would read it as more: they insert it unquoted.
   void offer(const std::string& value, const std::string& help = "") const {
     const std::string word = option_ + value;
     if (word.starts_with(begun_) && shell_word(word) == word) fmt::print("{}\t{}\n", word.substr(cut_), one_line(help));
@@ -169,7 +169,7 @@ class Completer {
     for (const std::string& value : values) offer(value);
   }
 
-  /// Not behind "--out=": shells would take the option's name for a part of the file's.
+  /// Offers no files after "--out=": shells would take the option's name for part of the file's.
   void offer_files(const char* which) const {
     if (option_.empty()) fmt::print("{}\n", which);
   }
@@ -222,7 +222,7 @@ class Completer {
     return files;
   }
 
-  /// Those of the studies that are named, or of every study where none is.
+  /// The profiles of the named studies, or of every study if none is named.
   std::set<std::string> profiles() const {
     std::vector<fs::path> files = studies();
     if (files.empty())
@@ -243,7 +243,7 @@ class Completer {
     return names;
   }
 
-  /// "KEY=" for every key that a study may have, and behind a key that names a metric the study's metrics.
+  /// Offers "KEY=" for every key of a study, and after a key that names a metric, the study's metrics.
   void offer_settings() const {
     const std::string begun = begun_.substr(option_.size()), key = begun.substr(0, begun.find('='));
     if (key != begun && key.ends_with("metric"))
@@ -257,10 +257,10 @@ class Completer {
 
   const CommandDescription* command_;
   const ArgumentDescription* waiting_ = nullptr;  ///< the option whose value comes next
-  bool only_positionals_ = false;                 ///< behind "--"
+  bool only_positionals_ = false;                 ///< after "--"
   std::vector<std::string> given_;                ///< positional arguments
   std::string profile_ = base_profile;
-  std::string begun_, option_;  ///< the last word; its beginning, where that is "--option="
+  std::string begun_, option_;  ///< the last word; its beginning if that is "--option="
   size_t cut_ = 0;
 };
 

@@ -21,7 +21,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// A text that roff prints as it is, and fills: no escape, no request, and hyphens that can be searched for and pasted.
+/// Escapes text for roff, which prints it verbatim and fills lines; hyphens can be searched for and pasted.
 std::string roff(const std::string& text) {
   static const std::map<char, const char*> escapes{{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"},
                                                    {'^', "\\(ha"}, {'~', "\\(ti"}, {'`', "\\(ga"}};
@@ -34,14 +34,14 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-/// The first word of a term is printed bold.
+/// Prints the first word of a term in bold.
 std::string entry(const std::string& term, const std::string& text) {
   const size_t end = std::min(term.find(' '), term.size());
   return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(term.substr(0, end)), roff(term.substr(end)), roff(text));
 }
 
-/// A command's help as roff: its usage, and an entry for each argument and command below. What the command is for, the
-/// first line, is left out.
+/// A command's help as roff: its usage, and an entry for each argument and command below. Leaves out the first line,
+/// the description.
 std::string body_of(const std::string& help, const char* heading) {
   static const std::map<std::string, const char*> sections{
       {"Positionals:", "ARGUMENTS"}, {"Options:", "OPTIONS"}, {"Subcommands:", "COMMANDS"}};
@@ -116,7 +116,7 @@ std::string program_page(const CommandLine& line, const CommandDescription& prog
          "\n" + environment() + statuses(true, true) + ".SH SEE ALSO\n" + others + "\n";
 }
 
-/// Commands below it, as those of `data`, are on the same page.
+/// Puts subcommands, such as those of `data`, on the same page.
 std::string command_page(const CommandLine& line, const CommandDescription& command) {
   std::string page = title_of("headroom-" + command.name, command.help) + body_of(line.help({command.name}), ".SH");
   for (const CommandDescription& below : command.commands)

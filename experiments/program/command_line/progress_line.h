@@ -6,9 +6,9 @@
 
 namespace headroom::experiments {
 
-/// A line on standard error that is written over while something runs, where that is a terminal. It goes with the
-/// object. What takes minutes is announced in a line that stays, on a terminal or not, once its first parts show its
-/// pace.
+/// A status line on standard error, if that is a terminal, redrawn while something runs and erased with the object.
+/// Work of minutes is also announced once by a line that stays, on a terminal or not, as soon as its first parts show
+/// the pace.
 class ProgressLine {
  public:
   ProgressLine();
@@ -16,7 +16,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// What is done, and the share of the work that it is, from which the time left follows; a share that falls begins
+  /// Shows the progress and the share of the work done, from which the time left follows; a falling share starts
   /// another work. Drawn at most ten times a second.
   void show(const std::string& done, double share);
 

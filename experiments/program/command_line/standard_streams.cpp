@@ -16,14 +16,13 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr size_t most_input = size_t{1} << 27;  ///< something that never ends should not fill the memory
+constexpr size_t most_input = size_t{1} << 27;  ///< endless input should not fill the memory
 constexpr const char* lost = "standard output cannot be written to";
 
 }  // namespace
 
 void keep_standard_descriptors() {
-  // In ascending order, as open() takes the lowest number. Input that is only writable, and output that is only
-  // readable, fail with EBADF.
+  // In ascending order, as open() takes the lowest number. Write-only input and read-only output fail with EBADF.
   for (const auto& [descriptor, mode] :
        {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDWR}})
     if (fcntl(descriptor, F_GETFD) == -1) (void)open("/dev/null", mode);
@@ -67,7 +66,7 @@ size_t output_columns() { return static_cast<size_t>(look_of(STDOUT_FILENO).colu
 std::atomic<bool>& stop_on_signals() {
   static std::atomic<bool> is_to_stop{false};
   static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
-  // A terminal that closes may send HUP twice, and a CPU limit that is used up XCPU every second.
+  // A closing terminal may send HUP twice, and an exceeded CPU limit XCPU every second.
   for (const auto& [number, twice] :
        {std::pair{SIGINT, SA_RESETHAND}, {SIGTERM, SA_RESETHAND}, {SIGHUP, 0}, {SIGXCPU, 0}, {SIGUSR1, 0}}) {
     struct sigaction action {};

@@ -28,13 +28,13 @@
 namespace headroom::experiments {
 namespace {
 
-/// What was found, and below it what that means.
+/// Prints a finding, and below it its meaning.
 void finding(const char* what, const std::string& found, const std::string& meaning = "") {
   print_text("{:<16}{}\n", what, found);
   if (!meaning.empty()) print_text("{:<16}{}\n", "", meaning);
 }
 
-/// Where data is looked for, and what of it is missing.
+/// The data folder, and the files missing from it.
 std::string data_folder() {
   std::string text;
   for (const std::filesystem::path& folder : tasks::data_folders(tasks::data_roots(""))) {
@@ -91,7 +91,7 @@ std::vector<std::filesystem::path> stores_in(const std::string& place) {
     const bool is_hidden = entry->path().filename().string().starts_with(".");
     if (is_hidden || entry.depth() > 2) entry.disable_recursion_pending();
     if (entry->path().filename() == "store.sqlite") stores.push_back(entry->path());
-    // A shared folder's store is in name only.
+    // The store in a shared folder is a store in name only.
     if (entry->path().filename() == "shards" && is_shared(entry->path().parent_path()))
       stores.push_back(entry->path().parent_path() / "store.sqlite");
   }
@@ -101,7 +101,7 @@ std::vector<std::filesystem::path> stores_in(const std::string& place) {
   return stores;
 }
 
-/// Whether all of it is sound in the end.
+/// True if all of the store is sound in the end.
 bool examine_one(const std::filesystem::path& store, bool repair) {
   StoreHealth health = examine_store(store);
   for (const std::string& damage : health.damage)
@@ -119,7 +119,7 @@ bool examine_one(const std::filesystem::path& store, bool repair) {
 
 void examine_stores(const DoctorArguments& arguments) {
   bool is_sound = true;
-  std::vector<std::string> problems;  // one that cannot be read hides no other
+  std::vector<std::string> problems;  // an unreadable store hides no other
   for (const std::string& place : arguments.stores)
     for (const std::filesystem::path& store : stores_in(place)) {
       try {

@@ -42,8 +42,8 @@ models::Conversion converted(const ConvertArguments& arguments, const models::Co
                               {.type = options.type, .force = options.force, .progress = options.progress});
 }
 
-/// What is to be said of files that are larger than the model's by a hundredth, with the dtype that makes the smallest
-/// ones where that is another; "" where they are not.
+/// A note for files over 1 % larger than the model's, naming the dtype with the smallest files if it is another; "" for
+/// smaller files.
 std::string growth_note(const ConvertArguments& arguments, const std::optional<models::WeightType>& type,
                         uint64_t after) {
   constexpr double hundredth = 0.01;
@@ -109,7 +109,7 @@ void write_reference(const VerifyModelArguments& arguments) {
   print_text("written  {}: {}\n", arguments.write, counted(std::ssize(reference.texts), "text"));
 }
 
-/// Whether the tokenizer cuts the text as the reference has it, with or without a beginning of text.
+/// Compares the tokenizer with the reference text, with or without a beginning of text.
 std::string tokens_in_words(const models::ModelFiles& files, const models::ReferenceText& text, bool& agrees) {
   if (!files.has_tokenizer()) return "not compared, the files hold no tokenizer";
   std::vector<int32_t> ids = files.tokenizer()->encode(text.text);
@@ -128,7 +128,7 @@ void verify_model(const VerifyModelArguments& arguments) {
   require(!arguments.force || !arguments.write.empty(), "--force: needs --write FILE");
   require(std::isfinite(arguments.tolerance) && arguments.tolerance > 0, "--tolerance: {} is not above 0",
           arguments.tolerance);
-  // Exact whatever --exact says: a copy that is right must not look wrong.
+  // Exact regardless of --exact: a correct copy must not look wrong.
   ModelArguments exact = arguments.model;
   exact.exact = true;
   const ModelScope scope(exact);

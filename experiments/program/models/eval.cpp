@@ -39,7 +39,7 @@ struct EvalArguments {
   bool json = false;
 };
 
-/// A template as typed on a command line: \n, \t and \\ are written out.
+/// Unescapes a template typed on a command line: \n, \t and \\.
 std::string unescaped(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -51,7 +51,7 @@ std::string unescaped(const std::string& text) {
   return out;
 }
 
-/// What the files were found to say, besides.
+/// Adds the warnings found in the model's files.
 nlohmann::ordered_json with_warnings(nlohmann::ordered_json out, const models::ModelDescription& description) {
   if (!description.warnings.empty()) out["warnings"] = description.warnings;
   return out;
@@ -96,7 +96,7 @@ void print(const tasks::ChoiceScores& s) {
   print_text("guessing            {:.4f}\n", s.chance);
 }
 
-/// How well a classifier tells the classes of a table's sentences.
+/// Evaluates a classifier on a table's sentences.
 void eval_classes(const EvalArguments& arguments) {
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
@@ -139,8 +139,8 @@ std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments&
   return tokens;
 }
 
-/// Windows that go through the layers together. Weights that do not stay in memory are read from the file once for all
-/// of them: then as many as 1 GiB of hidden states holds.
+/// The number of windows that go through the layers together. Weights outside memory are read from the file once for
+/// all of them, so as many as fit into 1 GiB of hidden states.
 int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescription& description) {
   constexpr int64_t usual = 8, hidden_bytes = int64_t{1} << 30;
   if (static_cast<double>(models::model_bytes(arguments.model.path)) < 0.8 * memory_limit().bytes) return usual;
@@ -170,7 +170,7 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
   return out;
 }
 
-/// How the text became tokens, with what stands behind the beginning token.
+/// Describes how the text became tokens, and what follows the beginning token.
 std::string cut_line(const tasks::TextCut& cut, const std::string& protocol) {
   const char* where = protocol == "disjoint"     ? ", each window"
                       : protocol == "hf-strided" ? ", the whole"
@@ -184,7 +184,7 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, const tas
              counted(p.windows, "window"), arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "",
              cut_line(cut, arguments.protocol));
-  // One window says nothing of how windows differ.
+  // A single window says nothing about variation between windows.
   const bool is_one = p.windows < 2;
   print_text("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
              is_one ? "one window, ± " : fmt::format("± {:.4f} over windows, ", p.stderr_windows), p.stderr_tokens);
@@ -195,7 +195,7 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, const tas
   print_text("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
 }
 
-/// How often the model finds the right choice likeliest.
+/// Measures how often the model ranks the right choice first.
 void eval_choices(const EvalArguments& arguments) {
   const std::vector<tasks::ChoiceItem> items = items_of(arguments);
   const auto files = models::ModelFiles::open(arguments.model.path);
@@ -221,7 +221,7 @@ void eval_choices(const EvalArguments& arguments) {
   print(scores);
 }
 
-/// Most models compute beyond the length that they were trained for without complaint.
+/// Checks the length: most models compute beyond the length they were trained for without complaint.
 void check_context(int64_t context, const models::ModelDescription& model, const char* of_what) {
   const int64_t longest = model.context;
   require(context <= longest, "--context {} is longer than that of {}, which is {}", context, of_what, longest);
@@ -230,7 +230,7 @@ void check_context(int64_t context, const models::ModelDescription& model, const
 void eval(EvalArguments& arguments, bool has_context) {
   if (arguments.text.empty() + arguments.choices.empty() + arguments.classify.empty() != 2)
     throw UsageError("eval needs --text, --choices or --classify, one of them");
-  arguments.model.exact |= !arguments.classify.empty();  // as finetune measures
+  arguments.model.exact |= !arguments.classify.empty();  // as in finetune
   const ModelScope scope(arguments.model);
   if (!arguments.choices.empty()) return eval_choices(arguments);
   if (!arguments.classify.empty()) return eval_classes(arguments);

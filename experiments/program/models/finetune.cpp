@@ -31,11 +31,11 @@
 namespace headroom::experiments {
 namespace {
 
-/// What --log names. It has its name once the model has: a run that is killed before finds no log in its way.
+/// The file of --log. It gets its name together with the model: a killed run leaves no log in its way.
 using StepLog = std::optional<models::AtomicFile>;
 
-/// One JSON object a step. Steps that a checkpoint already has are written again, so that nothing of a killed run's is
-/// left in the log.
+/// Writes one JSON object per step. Steps that a checkpoint already has are written again, so the log keeps nothing of
+/// a killed run.
 void add_step(StepLog& log, const FinetuneArguments& a, const FinetuneData& data, const tasks::FinetuneStep& s) {
   if (!log) return;
   const nlohmann::ordered_json line{{"step", s.step},
@@ -94,7 +94,7 @@ struct FinetuneJob {
   engine::Rng rng;
 };
 
-/// How the trained model is written: as asked for, else so that a compressed model stays so where OUT can hold it.
+/// The format of the trained model: as requested, else one that keeps a compressed model compressed if OUT can hold it.
 models::ExportFormat format_of(const FinetuneArguments& a) {
   if (!a.format.empty()) return models::export_format_named(a.format);
   const bool stays = models::is_compact_folder(a.model) && std::filesystem::path(a.out).extension() != ".gguf";
@@ -141,7 +141,7 @@ std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const Fi
   return models::load(*job.base, job.edit, load_options(tasks::trained_part_named(a.part), job.edit.config));
 }
 
-/// The checkpoint that all ranks go on from. They must have the same settings, model, data and kernels.
+/// The checkpoint from which all ranks continue. They must have the same settings, model, data and kernels.
 std::filesystem::path begun_together(tasks::Ranks& ranks, engine::Device device,
                                      const tasks::FinetuneSettings& settings, const std::filesystem::path& file,
                                      std::optional<tasks::FileOfFirst>& common) {
@@ -157,7 +157,7 @@ FinetuneResult train(const FinetuneArguments& a, FinetuneJob& job, StepLog& log,
   FinetuneResult result;
   const FinetuneData& data = *job.data;
   const auto seed = static_cast<uint64_t>(a.seed);
-  // What is written during the training is tried before the model is read and measured.
+  // Tries the output files before the model is read and measured.
   std::filesystem::path file;
   if (!a.checkpoint.empty() && (!ranks || ranks->is_first())) {
     make_folder(a.checkpoint);
@@ -178,7 +178,7 @@ FinetuneResult train(const FinetuneArguments& a, FinetuneJob& job, StepLog& log,
   result.parameters = model->parameter_count();
   for (const autograd::Parameter& parameter : model->parameters()) result.trained += parameter.var.value().numel();
   const bool has_resumed = training.resume();
-  // Without a checkpoint there is nothing to keep, and a signal has its usual effect.
+  // Without a checkpoint there is nothing to save, so signals keep their usual effect.
   const std::atomic<bool>* const stop = a.checkpoint.empty() ? nullptr : &stop_on_signals();
   const auto goes_on = [&] {
     const bool is_wanted = !stop || !*stop;
@@ -263,7 +263,7 @@ void finetune(FinetuneArguments& a) {
   FinetuneResult result = train(a, job, log, ranks.get());
   ranks.reset();
   if (!is_first) return;
-  engine::empty_cache(engine::device_of(a.device));  // moments and activations, before the new model is read back
+  engine::empty_cache(engine::device_of(a.device));  // frees moments and activations before the new model is read back
   if (!a.json) {
     print_text("after    {}\n", job.data->words(result.after));
     print_text("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,

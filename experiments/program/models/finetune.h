@@ -13,7 +13,7 @@
 
 namespace headroom::experiments {
 
-/// What a model is fine-tuned on, as the user names it.
+/// The data to fine-tune on, as the user names it.
 struct FinetuneDataArguments {
   std::string text, table, validate;
   std::string text_column, label_column = "label", validate_column;
@@ -26,30 +26,30 @@ class FinetuneData {
  public:
   virtual ~FinetuneData() = default;
   virtual const tasks::Objective& objective() const = 0;
-  /// How many classes a labelled table has; none of a text.
+  /// Number of classes of a labelled table; none for a text.
   virtual std::optional<int64_t> classes() const { return std::nullopt; }
-  /// Tokens of the longest sequence.
+  /// Length of the longest sequence, in tokens.
   virtual int64_t longest() const = 0;
   virtual int64_t steps_per_epoch(int64_t batch) const = 0;
-  /// Which sentences, or where in the text each window of a step begins.
+  /// The sentences of a step, or where in the text each of its windows begins.
   virtual std::vector<int64_t> examples(int64_t step, int64_t batch, uint64_t seed) const = 0;
-  /// Tokens that a step trains on, padding not counted.
+  /// Number of tokens that a step trains on, without padding.
   virtual int64_t tokens(int64_t step, int64_t batch, uint64_t seed) const = 0;
   virtual tasks::Metrics measure(const models::Transformer& model,
                                  const std::function<void(double share)>& progress) const = 0;
-  /// The first metric that measure() gives, in words: "perplexity 29.45 (32704 tokens)".
+  /// The first metric of measure() in words: "perplexity 29.45 (32704 tokens)".
   virtual std::string words(const tasks::Metrics& metrics) const = 0;
-  /// What a training on it depends on.
+  /// Settings of the data that the training's result depends on.
   virtual tasks::FinetuneSettings settings() const = 0;
 };
 
-/// Reads and tokenises what the arguments name. Throws Error naming the file, and UsageError where they name no data or
-/// two.
+/// Reads and tokenises the named data. Throws Error naming the file, and UsageError if the arguments name no data or
+/// two sets.
 std::unique_ptr<FinetuneData> read_finetune_data(const FinetuneDataArguments& arguments,
                                                  const models::ModelFiles& files,
                                                  std::shared_ptr<const models::Tokenizer> tokenizer);
 
-/// What the user asks of `finetune`.
+/// The arguments of `finetune`.
 struct FinetuneArguments {
   std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format, device = "cpu";
   FinetuneDataArguments data;
@@ -63,14 +63,14 @@ struct FinetuneArguments {
   int threads = 0;
 };
 
-/// Throws Error naming the option whose number is out of range.
+/// Throws Error naming the option if a number is out of range.
 void check_numbers(const FinetuneArguments& arguments);
-/// Steps of the training. Throws Error as check_numbers().
+/// Number of training steps. Throws Error as check_numbers().
 int64_t steps_of(const FinetuneArguments& arguments, const FinetuneData& data);
 tasks::TrainerConfig trainer_config(const FinetuneArguments& arguments, int64_t steps);
-/// Throws Error, with what would fit, where the memory cannot hold the training of sequences of `length` tokens.
+/// Throws Error, with what would fit, if memory cannot hold training on sequences of `length` tokens.
 void check_memory(const FinetuneArguments& arguments, const models::TransformerConfig& config, int64_t length);
-/// All that decides the bits of the result; how often it is saved, and what is computed again, is left out.
+/// All settings that decide the result's bits: not how often it is saved, nor what is recomputed.
 tasks::FinetuneSettings settings_of(const FinetuneArguments& arguments, const FinetuneData& data, int64_t steps);
 
 /// Every option of `finetune`.

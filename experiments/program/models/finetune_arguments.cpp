@@ -80,7 +80,7 @@ void check_memory(const FinetuneArguments& a, const models::TransformerConfig& g
 
 namespace {
 
-/// As files from before --parts have it where there are none.
+/// The text of --parts: without any, the same as in files written before the option existed.
 std::string parts_text(const FinetuneArguments& a) {
   return a.shares == 1 ? std::to_string(a.parts) : fmt::format("{} --parts {}", a.parts, a.shares);
 }

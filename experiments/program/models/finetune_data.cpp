@@ -19,7 +19,7 @@ namespace {
 using models::ModelFiles;
 using tasks::Metrics;
 
-/// What is kept back of a text or a table without --validate: its last tenth.
+/// Size of the validation part of a text or a table without --validate: its last tenth.
 int64_t kept_back(int64_t count) { return (count + 9) / 10; }
 
 std::optional<int32_t> bos_of(const ModelFiles& files) {

@@ -50,10 +50,10 @@ struct LoadedModel {
   std::unique_ptr<models::Tokenizer> tokenizer;
   std::unique_ptr<models::Transformer> transformer;
   models::Generator generator;
-  std::string cache;  ///< what a token takes in it
+  std::string cache;  ///< size of a token in it
 };
 
-/// As a generator wants it: goes on.
+/// A generator's callback: always goes on.
 bool print_now(std::string_view text) {
   write_output(text);
   return true;
@@ -88,10 +88,10 @@ std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
   return text;
 }
 
-/// Throws Error, with what would fit, where memory cannot hold the caches of that many texts.
+/// Throws Error, with what would fit, if memory cannot hold the caches of all texts.
 void check_memory(const GenerateArguments& a, const models::ModelDescription& model, size_t prompt) {
   const int64_t tokens = std::min(model.context, static_cast<int64_t>(prompt) + a.options.max_tokens);
-  // Layers with a window keep less than the text; how many there are does not matter for a lower bound.
+  // Layers with a window keep less than the text; their number does not matter for a lower bound.
   const int64_t window = model.config.window, kept = window > 0 ? std::min(tokens, window) : tokens;
   const double each = static_cast<double>(models::cache_bytes(model.config, a.model.cache_types(model.config)) * kept);
   const engine::Device device = engine::device_of(a.model.device);
@@ -104,7 +104,7 @@ void check_memory(const GenerateArguments& a, const models::ModelDescription& mo
       bytes_text(limit.bytes), static_cast<int64_t>(limit.bytes / each));
 }
 
-/// What f() generates. Logits that are not numbers are an Error that says what may be the reason.
+/// Runs f() and turns logits that are not finite into an Error with the likely reason.
 template <class F>
 auto explained(const ModelArguments& arguments, const LoadedModel& model, const F& f) {
   try {
@@ -114,7 +114,7 @@ auto explained(const ModelArguments& arguments, const LoadedModel& model, const 
   }
 }
 
-/// --parallel texts of one prompt.
+/// Generates --parallel texts from one prompt.
 void generate_batch(const GenerateArguments& a, const LoadedModel& model, const std::vector<int32_t>& prompt) {
   const models::BatchGenerator generator(*model.transformer, *model.tokenizer, model.files->description(),
                                          a.model.cache_types(model.files->description().config));
@@ -173,7 +173,7 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
   }
 }
 
-/// Turns until the end of the input or an empty line from a terminal.
+/// Chats in turns until the input ends, or a terminal sends an empty line.
 void chat(GenerateArguments& arguments) {
   const ModelScope scope(arguments.model);
   const bool is_terminal = isatty(STDIN_FILENO) != 0;

@@ -17,20 +17,20 @@ namespace {
 
 constexpr const char* how_it_is_run = "How the model is run";
 
-/// Whether this is what a model's path may name.
+/// True if the path can be a model.
 bool is_model(const std::filesystem::path& path) {
   std::error_code none;
   return path.extension() == ".gguf" || std::filesystem::exists(path / "config.json", none);
 }
 
-/// Throws Error where there is no such path, but a model of nearly that name in its folder. Where none is near, the
-/// command says so, after what else may be wrong.
+/// Throws Error if the path is missing but its folder has a model with a similar name. If none is near, the command
+/// says so after its other checks.
 void check_model(const std::string& name) {
   const std::filesystem::path path = name;
   std::error_code none;
   if (std::filesystem::exists(path, none)) return;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const auto undotted = [](std::string file) {  // no path of keys, in which the last word counts
+  const auto undotted = [](std::string file) {  // a file, not a path of keys, in which the last word counts
     std::replace(file.begin(), file.end(), '.', '_');
     return file;
   };

@@ -20,7 +20,7 @@
 
 namespace headroom::experiments {
 
-/// What every command that runs a trained model takes.
+/// The arguments of every command that runs a trained model.
 struct ModelArguments {
   std::string path;
   std::string weights = "stored";
@@ -28,24 +28,24 @@ struct ModelArguments {
   std::string device = "cpu";
   int thread_count = 0;
   bool exact = false;
-  std::string cache_dtype = "f32";  ///< of commands with add_cache_option(); "" for what fits the others
+  std::string cache_dtype = "f32";  ///< for commands with add_cache_option(); "" chooses by the others
 
-  /// --cache-dtype; where that is "" and the model runs in f32 on the CPU, not exactly, "model" if its heads name the
-  /// types of their cache, else f16.
+  /// --cache-dtype. If that is "" and the model runs in f32 on the CPU, not exactly: "model" if its heads name their
+  /// cache's types, else f16.
   std::string cache_name(const models::TransformerConfig& config) const;
-  /// How --cache-dtype holds keys and values; "model": as its heads name them, f16 where they do not. Throws Error on
-  /// another device than the CPU.
+  /// The types of keys and values under --cache-dtype; "model": as the heads name them, else f16. Throws Error on
+  /// devices other than the CPU.
   models::CacheTypes cache_types(const models::TransformerConfig& config) const;
-  /// Why logits are not numbers though the weights, which load() looks at, are: what is likely, and what to type.
+  /// Explains non-finite logits of finite weights, which load() checks: the likely cause and what to type.
   std::string overflow(const models::TransformerConfig& config) const;
   /// The model on --device.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
 };
 
-/// In force while a command runs its model: threads (0: all), how activations are rounded, and a stream of the device.
+/// While a command runs its model, sets threads (0: all), rounding of activations, and a stream of the device.
 class ModelScope {
  public:
-  /// Throws Error where the device cannot be used.
+  /// Throws Error if the device cannot be used.
   ModelScope(int threads, const std::string& device, engine::Activations activations)
       : threads_(threads > 0 ? threads : engine::num_threads()),
         activations_(activations),
@@ -61,19 +61,19 @@ class ModelScope {
   engine::StreamScope on_stream_;
 };
 
-/// MODEL, of which `path` is made.
+/// Adds MODEL, read into `path`.
 void add_model_argument(Command command, std::string& path);
-/// MODEL, --weights, --dtype, --device and --threads.
+/// Adds MODEL, --weights, --dtype, --device and --threads.
 void add_model_options(Command command, ModelArguments& arguments);
-/// --exact, of commands that may round.
+/// Adds --exact, for commands that may round.
 void add_exact_option(Command command, ModelArguments& arguments);
-/// --cache-dtype, of commands that keep keys and values; its default is what `arguments` has.
+/// Adds --cache-dtype, for commands that cache keys and values; its default is the value in `arguments`.
 void add_cache_option(Command command, ModelArguments& arguments);
-/// --threads, of which 0 is the default.
+/// Adds --threads, default 0.
 void add_threads_option(Command command, int& threads);
 
-/// Calls f(), which runs the model of that path. What the engine says of rows that it cannot pack for the cache names
-/// it.
+/// Calls f(), which runs the model at `path`. Names that model in the engine's errors about rows that it cannot pack
+/// for the cache.
 template <class F>
 void with_model(const std::string& path, const F& f) {
   try {
@@ -84,7 +84,7 @@ void with_model(const std::string& path, const F& f) {
   }
 }
 
-/// "4,8,16" as numbers. Throws Error naming `option` and what was `wanted`.
+/// Parses "4,8,16" as numbers. Throws Error naming `option` and what was `wanted`.
 template <class T>
 std::vector<T> numbers_of(std::string_view text, const std::string& option, const char* wanted) {
   std::vector<T> numbers;

@@ -51,7 +51,7 @@ struct PlanArguments {
   std::string page;
 };
 
-/// The flags as the file that they stand for.
+/// Writes the flags as the file that they replace.
 std::string toml_of(const PlanArguments& arguments) {
   const ModelFlags& flags = arguments.flags;
   std::vector<std::string> missing;
@@ -91,7 +91,7 @@ std::optional<CostPlan> costs_of(PlanArguments& arguments) {
   return plan_costs(request);
 }
 
-/// The decay of a run, and the fits of its series: first that of the decay's.
+/// Reads a run's decay and the fits of its series, the decay's first.
 void read_study(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
   const StudyRun run(arguments.study, arguments.series);
@@ -108,14 +108,14 @@ void read_study(PlanArguments& arguments) {
   if (!arguments.width && !request.fits.empty()) arguments.width = request.fits.front().width;
 }
 
-/// The widths of the first layer's heads together.
+/// The total width of the first layer's heads.
 int64_t heads_width(const models::TransformerConfig& config) {
   int64_t width = 0;
   for (const models::HeadGroup& group : models::first_layer(config).groups) width += group.heads * group.v_dim;
   return width;
 }
 
-/// The decay of a trained model's heads on a text.
+/// Measures the decay of a trained model's heads on a text.
 void read_attention(PlanArguments& arguments) {
   require(!arguments.attention_text.empty(), "--from-attention: needs --text FILE");
   const auto files = models::ModelFiles::open(arguments.attention);
@@ -128,7 +128,7 @@ void read_attention(PlanArguments& arguments) {
   arguments.width = heads_width(model->config());
 }
 
-/// Fills the decay, from the one source that is given, and what else the source knows. False without a source.
+/// Reads the decay from its one given source, and what else that source knows. Returns false without a source.
 bool read_decay(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
   const int sources =
@@ -172,8 +172,8 @@ void say_page(const PlanArguments& arguments) {
   if (!arguments.page.empty()) print_text("\npage  {}\n", arguments.page);
 }
 
-/// What trained models of our studies found for such a task, at --width where that is given, else at each width that
-/// was measured; the answers go first.
+/// Prints what our studies' trained models found for such a task, at --width if given, else at each measured width;
+/// answers first.
 void say_measured(const PlanArguments& arguments) {
   std::vector<HeadChoice> found = choices_for(arguments.task, shipped_choices());
   const auto keep = [&](const char* option, const auto& is_kept) {

@@ -94,8 +94,8 @@ std::vector<double> energies_of(const std::string& text) {
   return {rising.begin(), rising.end()};
 }
 
-/// The pieces that are asked for; without starts where they are to be drawn. Positions beyond the model's context were
-/// not trained, and most models compute them without complaint.
+/// The requested pieces, without starts if they are to be drawn. Positions beyond the model's context were not trained,
+/// yet most models compute them without complaint.
 std::vector<tasks::ProbeSpans> spans_of(const ProbeArguments& arguments, bool has_lengths, int64_t context) {
   std::vector<tasks::ProbeSpans> spans;
   if (!arguments.spans_file.empty()) {
@@ -112,7 +112,7 @@ std::vector<tasks::ProbeSpans> spans_of(const ProbeArguments& arguments, bool ha
   return spans;
 }
 
-/// The method of compression that is suggested: of those that suit the model the one that keeps most of it
+/// Chooses the compression method to suggest: of those that suit the model, the one that preserves it best
 /// (docs/shrink-a-model.md).
 void choose_method(const models::TransformerConfig& config, ProbeResults& results) {
   using tasks::QkMethod;
@@ -124,7 +124,7 @@ void choose_method(const models::TransformerConfig& config, ProbeResults& result
 }
 
 void probe(ProbeArguments& arguments, bool has_lengths) {
-  arguments.model.exact = true;  // rounded activations would be measured for the model's own
+  arguments.model.exact = true;  // measures the model's own activations, not rounded ones
   const ModelScope scope(arguments.model);
   ProbeResults results;
   results.model = arguments.model.path;

@@ -29,11 +29,11 @@ struct SpectrumArguments {
   bool json = false;
 };
 
-/// What a matrix's best approximation of rank r = 1, 2, … keeps and misses (Eckart & Young, 1936).
+/// What a matrix's best approximations of rank r = 1, 2, … keep and miss (Eckart & Young, 1936).
 struct Spectrum {
   std::vector<double> values;
   std::vector<double> energy;          ///< share of Σ σ² in the first r
-  std::vector<double> error;           ///< √(Σ_{i>r} σ²), the Frobenius norm of what is missing
+  std::vector<double> error;           ///< √(Σ_{i>r} σ²), the Frobenius norm of the rest
   std::vector<double> spectral_error;  ///< σ_{r+1}, its spectral norm
 };
 
@@ -72,9 +72,9 @@ void print_table(const Spectrum& s) {
                s.spectral_error[i]);
 }
 
-/// All singular values of A, or of AᵀB; those up to place `last` are right to about 1e-10 of themselves. The fast
-/// method errs by the rounding of the largest: where none of these is below 1e-4 of it, that is enough. Else the
-/// accurate one.
+/// All singular values of A, or of AᵀB; the first `last` with a relative error of about 1e-10. The fast method has the
+/// rounding error of the largest value: it serves if none of these is below 1e-4 of that; else the accurate method
+/// runs.
 template <class F>
 std::vector<double> values_of(const F& values, size_t last) {
   constexpr double least_ratio = 1e-4;

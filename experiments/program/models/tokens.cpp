@@ -53,7 +53,7 @@ struct LogitsArguments {
   bool rounded = false, one_by_one = false, json = false;
 };
 
-/// The tokens that are asked for; `tokenizer` is null where they are given as ids.
+/// The requested tokens; `tokenizer` is null if they are given as ids.
 std::vector<int64_t> tokens_of(const LogitsArguments& arguments, const models::ModelDescription& model,
                                const models::Tokenizer* tokenizer) {
   if (tokenizer != nullptr) {
@@ -69,11 +69,11 @@ std::vector<int64_t> tokens_of(const LogitsArguments& arguments, const models::M
   return ids;
 }
 
-/// What is predicted after one token.
+/// A prediction after one token.
 struct Prediction {
   int64_t token = 0;
   double logsumexp = 0;
-  std::vector<std::pair<int64_t, double>> top;  ///< ids with their logits, the largest first
+  std::vector<std::pair<int64_t, double>> top;  ///< ids with their logits, largest first
 };
 
 Prediction prediction_of(int64_t token, const float* logits, int64_t vocab, int64_t top) {
@@ -97,8 +97,7 @@ std::string json_of(const Prediction& p) {
   return fmt::format(R"({{"token": {}, "logsumexp": {:.12g}, "top": [{}]}})", p.token, p.logsumexp, top);
 }
 
-/// A token's text in quotes behind `space`; "" where that is not known: embeddings may have more rows than there are
-/// tokens.
+/// A token's text in quotes after `space`; "" if unknown: embeddings may have more rows than there are tokens.
 std::string token_text(const char* space, int64_t id, const models::Tokenizer* tokenizer) {
   return tokenizer && id < tokenizer->vocab_size() ? space + models::quoted_name(tokenizer->token_bytes(id)) : "";
 }
@@ -117,7 +116,7 @@ void print_table(const std::vector<Prediction>& predictions, const models::Token
 void logits(LogitsArguments& arguments) {
   require(arguments.tokens.empty() != arguments.prompt.empty(), "--prompt TEXT or --tokens 1,2,3: give one of them");
   require(arguments.top >= 1, "--top: {} is below 1", arguments.top);
-  // Whoever prints logits checks them.
+  // People print logits to check them, so they are exact.
   arguments.model.exact = !arguments.rounded;
   const ModelScope scope(arguments.model);
   const auto files = models::ModelFiles::open(arguments.model.path);

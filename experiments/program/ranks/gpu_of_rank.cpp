@@ -12,7 +12,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// How many GPUs the driver shows, which does not start CUDA: that would read CUDA_VISIBLE_DEVICES once and for all.
+/// Counts the driver's GPUs without starting CUDA, which would read CUDA_VISIBLE_DEVICES once and for all.
 size_t gpus_here() {
   void* const nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
   if (!nvml) return 0;
@@ -22,7 +22,7 @@ size_t gpus_here() {
   return start && count && start() == 0 && count(&found) == 0 ? found : 0;
 }
 
-/// The GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES has for them.
+/// The GPUs that this process may use, by their names in CUDA_VISIBLE_DEVICES.
 std::vector<std::string> visible_gpus() {
   std::vector<std::string> names;
   if (const char* const text = std::getenv("CUDA_VISIBLE_DEVICES")) {
@@ -38,7 +38,7 @@ std::vector<std::string> visible_gpus() {
   return names;
 }
 
-/// This rank's number on its host: Open MPI's, that of MPICH and what came of it, Slurm's.
+/// This rank's number on its host, from Open MPI, MPICH and its descendants, or Slurm.
 std::optional<size_t> number_on_host() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
     if (const char* text = std::getenv(name)) return read_number<size_t>(text);

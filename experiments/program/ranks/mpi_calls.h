@@ -1,17 +1,17 @@
 #pragma once
 #include <stddef.h>
 
-/// What the program needs of MPI, as plain functions: mpi_module.cpp, a library of its own, is all that is linked with
-/// MPI, and is loaded only where the program was started under it.
+/// The MPI that the program needs, as plain functions. Only mpi_module.cpp, a library of its own, is linked with MPI;
+/// it is loaded only if the program was started under MPI.
 struct HeadroomMpi {
   int rank, size;
-  /// Sends and receives at once; 0 bytes: not that way. Returns 0; 1 where `seconds` were not enough; 2 for an error of
-  /// MPI's.
+  /// Sends and receives at once; skips a direction with 0 bytes. Returns 0; 1 after a timeout of `seconds`; 2 for an
+  /// error in MPI.
   int (*exchange)(int peer, const void* out, size_t out_bytes, void* in, size_t in_bytes, double seconds);
-  /// Once, by the thread that started it, when all ranks are done.
+  /// Call once, on the thread that started it, when all ranks are done.
   void (*finish)();
 };
 
-/// What the module exports: starts MPI; null where that fails.
+/// The module's export: starts MPI; null if that fails.
 using HeadroomStartMpi = const HeadroomMpi* (*)();
 inline constexpr const char* headroom_start_mpi_name = "headroom_start_mpi";

@@ -10,8 +10,8 @@ namespace {
 /// MPI counts in int, and large messages need as much memory again.
 constexpr size_t most_at_once = size_t{1} << 28;
 
-/// Tests both requests until they are done: first without a pause, as most answers come within microseconds; then
-/// leaving the core to others, who may be those that are waited for.
+/// Tests both requests until they are done: first in a busy loop, as most answers come within microseconds, then
+/// yielding the core to others, which may be the peers.
 int wait(MPI_Request* requests, double seconds) {
   constexpr int eager_tests = 500;
   const double end = MPI_Wtime() + seconds;
@@ -50,7 +50,7 @@ HeadroomMpi calls{0, 1, exchange, finish};
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const HeadroomMpi* headroom_start_mpi() {
-  int level = 0;  // a worker's thread trains and another sums, one at a time
+  int level = 0;  // a worker's thread trains while another sums, one at a time
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) return nullptr;
   if (level < MPI_THREAD_SERIALIZED) return nullptr;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -12,7 +12,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// How many processes a launcher says it started: Open MPI's, or that of MPICH and what came of it.
+/// The number of processes that the launcher says it started: Open MPI, or MPICH and its descendants.
 int announced_size() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* text = std::getenv(name)) return read_number(text, 1).value_or(1);

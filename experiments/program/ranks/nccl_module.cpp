@@ -9,7 +9,7 @@ namespace {
 
 ncclComm_t comm_of(void* group) { return static_cast<ncclComm_t>(group); }
 
-/// Whether a call went wrong. "In progress" is how calls of a group that does not block return.
+/// True for an error. Calls of a non-blocking group return "in progress".
 bool is_error(ncclResult_t result) { return result != ncclSuccess && result != ncclInProgress; }
 
 const char* words(ncclResult_t result, ncclComm_t comm) {

@@ -22,10 +22,10 @@ namespace {
 
 using engine::Tensor;
 
-/// Seconds that a rank waits for all others to join or leave.
+/// Seconds that a rank waits for the others to join or leave.
 constexpr double patience_of_meeting = 120;
 
-/// One rank's place in a group of NCCL's, which is broken off where it is not left.
+/// One rank's membership in an NCCL group, aborted unless it leaves.
 class NcclGroup {
  public:
   NcclGroup(const HeadroomNccl& nccl, int rank) : nccl_(nccl), rank_(rank) {}
@@ -53,7 +53,7 @@ class NcclGroup {
   }
 
  private:
-  /// Throws what NCCL says, and breaks off what is under way: until then it may wait in the stream for ever.
+  /// Throws NCCL's message and aborts pending operations, which may otherwise wait in the stream for ever.
   void check(const char* problem) {
     if (problem) fail_with(fmt::format("rank {}: NCCL: {}", rank_, problem));
   }
@@ -68,7 +68,7 @@ class NcclGroup {
     wait(patience_of_meeting, "one of the others", [] { return true; });
   }
 
-  /// Until what was begun is done, by NCCL and by `is_done`: first without a pause, then leaving the core to others.
+  /// Waits until NCCL and `is_done` say that the operation is done: first in a busy loop, then yielding the core.
   void wait(double patience, const std::string& whom, const std::function<bool()>& is_done) {
     using Clock = std::chrono::steady_clock;
     constexpr int eager_tests = 500;
@@ -89,7 +89,7 @@ class NcclGroup {
   void* group_ = nullptr;
 };
 
-/// Bytes between hosts as before, tensors of a GPU over NCCL.
+/// Exchanges bytes between hosts as before, and GPU tensors over NCCL.
 class NcclRanks final : public tasks::Ranks {
  public:
   NcclRanks(std::unique_ptr<tasks::Ranks> ranks, std::unique_ptr<NcclGroup> group)
@@ -98,7 +98,7 @@ class NcclRanks final : public tasks::Ranks {
     if (std::uncaught_exceptions() > 0) return;
     try {
       group_->leave();
-    } catch (const Error&) {  // nothing is lost: all that was sent has arrived
+    } catch (const Error&) {  // nothing is lost: everything sent has arrived
     }
   }
   NcclRanks(const NcclRanks&) = delete;
@@ -118,7 +118,7 @@ class NcclRanks final : public tasks::Ranks {
   const std::unique_ptr<NcclGroup> group_;
 };
 
-/// NCCL's functions; null, and why, where there are none.
+/// NCCL's functions; null, with the reason, if there are none.
 const HeadroomNccl* loaded_nccl(std::string& problem) {
   if (!dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL)) {
     problem = dlerror();
@@ -129,7 +129,7 @@ const HeadroomNccl* loaded_nccl(std::string& problem) {
   return module.handle ? module.function<HeadroomStartNccl>(headroom_start_nccl_name)() : nullptr;
 }
 
-/// The first rank of which `own` is false there; -1: none.
+/// The first rank whose `own` is false; -1 for none.
 int first_without(tasks::Ranks& ranks, bool own) {
   const std::vector<double> all = tasks::gathered(ranks, {own ? 1.0 : 0.0});
   const auto found = std::find(all.begin(), all.end(), 0.0);
@@ -154,7 +154,7 @@ std::unique_ptr<tasks::Ranks> over_nccl(std::unique_ptr<tasks::Ranks> ranks, con
       require(!id.empty(), "NCCL does not start on rank 0{}{}", reason.empty() ? "" : ": ", reason);
       group = std::make_unique<NcclGroup>(*nccl, ranks->rank());
       group->join(ranks->size(), id);
-    } catch (const Error& error) {  // such as two ranks on one card, which all of them learn
+    } catch (const Error& error) {  // such as two ranks on one card; all of them learn it
       reason = error.what();
       group.reset();
     }

@@ -9,20 +9,20 @@
 
 namespace headroom::experiments {
 
-/// The bodies of answers that are being sent: equal ones are held once, and all together take a bounded number of
-/// bytes. Safe to call from several threads.
+/// Holds the bodies of answers that are being sent: equal ones once, and all together within a bounded number of bytes.
+/// Safe to call from several threads.
 class AnswerBodies {
  public:
   using Body = std::shared_ptr<const std::string>;
 
   explicit AnswerBodies(size_t most_bytes) : state_(std::make_shared<State>()), most_bytes_(most_bytes) {}
 
-  /// The body to send, which counts until the last copy of the pointer has gone. Null when there is no room for it: a
-  /// large one waits for others to be read. One alone always has room.
+  /// Returns the body to send, which counts until the last copy of the pointer is gone. Null if there is no room: a
+  /// large body waits for others to be read. A single body always fits.
   Body hold(std::string body) {
     if (body.size() <= small_bytes) return std::make_shared<const std::string>(std::move(body));
     const std::lock_guard lock(state_->mutex);
-    // One that has just lost its last pointer, and waits for the lock to leave, is not found.
+    // A body that has just lost its last pointer, and waits for the lock to leave, is not found.
     const auto found = state_->held.find(body);
     if (found != state_->held.end())
       if (Body same = found->second.lock()) return same;
@@ -43,11 +43,11 @@ class AnswerBodies {
   }
 
  private:
-  /// Smaller ones are bounded by the number of connections: a page is shown also while large answers are on their way.
+  /// The number of connections bounds smaller bodies, so a page also shows while large answers are being sent.
   static constexpr size_t small_bytes = 32 << 10;
 
   struct State {
-    std::recursive_mutex mutex;  ///< where memory ends, a body goes while it is being added
+    std::recursive_mutex mutex;  ///< recursive: out of memory, a body may be freed while it is being added
     std::unordered_map<std::string_view, std::weak_ptr<const std::string>> held;
     size_t bytes = 0;
   };

@@ -8,21 +8,21 @@
 
 namespace headroom::experiments {
 
-/// The open connections of a server, and how long each may still take. The library's own timeout counts from the last
-/// byte, which a client that sends one a second never meets. Safe to call from several threads.
+/// The open connections of a server and their deadlines. The library's own timeout restarts with every byte, so a
+/// client that sends one a second never meets it. Safe to call from several threads.
 class Connections {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Phase { request, answer, stream };
 
-  /// `most`: how many there may be.
+  /// `most`: the maximum number of connections.
   explicit Connections(size_t most) : most_(most) {}
 
   void opened(int socket) {
     const std::lock_guard lock(mutex_);
     entries_[socket] = {Phase::request, Clock::now()};
   }
-  /// Called before the socket is closed, so that no other file has its number yet.
+  /// Call before the socket is closed, while no other file can have its number.
   void closed(int socket) {
     const std::lock_guard lock(mutex_);
     entries_.erase(socket);
@@ -32,8 +32,8 @@ class Connections {
     if (const auto found = entries_.find(socket); found != entries_.end()) found->second = {phase, Clock::now()};
   }
 
-  /// Shuts down what is late: a request that is not whole, an answer that is not read to its end. When most places are
-  /// taken, patience is short.
+  /// Shuts down late connections: incomplete requests, answers not read to the end. Patience is short when most places
+  /// are taken.
   void cut_late(Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     const bool is_crowded = entries_.size() > most_ - most_ / 4;
@@ -42,7 +42,7 @@ class Connections {
       const seconds patience = entry.phase == Phase::request
                                    ? (is_crowded ? crowded_request_patience : request_patience)
                                    : (is_crowded ? crowded_answer_patience : answer_patience);
-      // The library notices and closes it: only there is its number free for another.
+      // The library notices and closes it; only then is its number free again.
       if (now - entry.since > patience) shutdown(socket, SHUT_RDWR);
     }
   }

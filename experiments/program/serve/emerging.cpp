@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The study of a run; where an earlier program wrote what it is, the one of its id that is here.
+/// The study of a run; if an earlier program stored it, the shipped one with its id.
 Study study_of(const StoredRun& run, const std::string& config) {
   try {
     return stored_study(config, run.profile);

@@ -10,11 +10,11 @@
 
 namespace headroom::experiments {
 
-/// A figure for a page of the live view: {"caption": …, "wide": SVG, "narrow": SVG, "named": whether the wide one names
+/// A figure for a page of the live view: {"caption": …, "wide": SVG, "narrow": SVG, "named": true if the wide one names
 /// its lines, "lines": [{"name": …, "swatch": SVG}, …]}.
 nlohmann::ordered_json figure_json(const Plot& plot, const std::string& caption);
 
-/// What the reports of runs would begin with by now. Safe to use from several threads.
+/// The beginnings of runs' reports as of now. Safe to use from several threads.
 class EmergingResults {
  public:
   /// {"ended": how many trials it is made of, "answer": a sentence, "headline": another ("" before claims are judged)}

@@ -36,7 +36,7 @@ std::string name_in(const std::string& host) {
   return name.starts_with("[") ? name.substr(1, end - 2) : name.substr(0, end);
 }
 
-/// Equality whose time says nothing of where two texts differ.
+/// Compares two texts in a time that does not reveal where they differ.
 bool is_same_secret(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;

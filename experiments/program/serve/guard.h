@@ -5,23 +5,22 @@
 
 namespace headroom::experiments {
 
-/// Who may ask what of the live view.
+/// Decides which requests the live view accepts.
 struct Guard {
-  std::string token;    ///< that a page sends with every change; the address that `serve` prints holds it
-  std::string address;  ///< that it listens on
+  std::string token;    ///< sent by a page with every change; part of the address that `serve` prints
+  std::string address;  ///< the address listened on
   bool allows_changes = true;
 
-  /// Why a request is refused, as an answer of status 403, 405 or 415; status 200 when it is not. A Host header must be
-  /// a name of this machine's loopback interface, an IP address, or the address listened on: a page from elsewhere
-  /// whose name was made to lead here (DNS rebinding) has another. A change needs the token, JSON, and an Origin that
-  /// is this server.
+  /// Refuses a request with status 403, 405 or 415; returns status 200 otherwise. A Host header must be a name of this
+  /// machine's loopback interface, an IP address, or the address listened on: a foreign page whose name was pointed
+  /// here (DNS rebinding) has another. A change needs the token, JSON, and this server as its Origin.
   HttpAnswer check(const HttpRequest& request) const;
 };
 
 /// 128 random bits in hexadecimal digits.
 std::string random_token();
 
-/// Whether an address is only reached from this machine: 127.x.y.z, ::1 or localhost.
+/// True if an address can only be reached from this machine: 127.x.y.z, ::1 or localhost.
 bool is_loopback(const std::string& address);
 
 }  // namespace headroom::experiments

@@ -40,7 +40,7 @@ constexpr const char* own_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A connection and the file that it may send need a descriptor each; stores and standard streams need some, too.
+/// Each connection and the file it may send need a descriptor; stores and standard streams need some, too.
 unsigned most_connections() {
   rlimit files{};
   const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
@@ -58,7 +58,7 @@ struct ResponseDeleter {
 };
 using Response = std::unique_ptr<MHD_Response, ResponseDeleter>;
 
-/// A request on its way: what the library keeps with it.
+/// The state of a request that the library keeps.
 struct Exchange {
   HttpRequest request;
   Response response;  ///< once it is known
@@ -66,7 +66,7 @@ struct Exchange {
   bool is_stream = false, is_checked = false, is_failed = false;
 };
 
-/// The headers of a request, and what speaks against it.
+/// The headers of a request, and any problem with them.
 struct Headers {
   HttpRequest& request;
   int count = 0, hosts = 0, lengths = 0;
@@ -82,7 +82,7 @@ struct Headers {
     else if (is_same_name(name, "Content-Length")) ++lengths, length = std::move(value);
     else if (is_same_name(name, "Transfer-Encoding")) is_chunked = true;
   }
-  /// Status 200 where nothing does.
+  /// Status 200 if there is none.
   HttpAnswer problem() const {
     if (count > most_headers) return plain_answer(431, "a request may have 100 headers");
     if (hosts > 1 || lengths > 1) return plain_answer(400, "the Host or the Content-Length stands there twice");
@@ -118,8 +118,8 @@ MHD_Result take_query(void* request, MHD_ValueKind, const char* name, size_t nam
 
 }  // namespace
 
-/// Events that wait to be sent to one page. The library asks for bytes; where there are none the connection is set
-/// aside, until a job has fetched the next event.
+/// Events waiting to be sent to one page. The library asks for bytes; if there are none, it suspends the connection
+/// until a job has fetched the next event.
 struct HttpStream {
   HttpStream(MHD_Connection* to, std::function<std::string()> events, const std::atomic<bool>& ends)
       : connection(to), socket(socket_of(to)), next(std::move(events)), server_ends(ends) {}
@@ -143,7 +143,7 @@ struct HttpStream {
     if (count == 0) MHD_suspend_connection(connection), is_aside = true;
     return static_cast<ssize_t>(count);
   }
-  /// Whether it is time for fetch(), which must follow then.
+  /// True if it is time for fetch(), which must then follow.
   bool wants_event(Clock::time_point now) {
     const std::lock_guard lock(mutex);
     const bool wants = is_aside && !is_asked && now >= due;
@@ -221,7 +221,7 @@ struct HttpServer::Library {
   Library(Handler first, Handler second) : check(std::move(first)), handler(std::move(second)) {}
   ~Library() { end(); }
 
-  /// Runs a handler, and makes its answer ready to be sent. Throws nothing.
+  /// Runs a handler and prepares its answer for sending. Throws nothing.
   void settle(MHD_Connection* connection, Exchange& exchange, const Handler& by) noexcept;
   void make_ready(MHD_Connection* connection, Exchange& exchange, HttpAnswer answer, bool closes);
   MHD_Result take(MHD_Connection* connection, Exchange*& exchange, const char* path, const char* method,
@@ -325,7 +325,7 @@ MHD_Result HttpServer::Library::take(MHD_Connection* connection, Exchange*& exch
   connections.enters(socket_of(connection), Phase::answer);
   const bool is_taken = jobs.add([&] { MHD_suspend_connection(connection); },
                                  [this, connection, own = exchange] {
-                                   if (ends) own->is_failed = true;  // what still waits is let go
+                                   if (ends) own->is_failed = true;  // drops everything still waiting
                                    else settle(connection, *own, handler);
                                    MHD_resume_connection(connection);
                                  });
@@ -357,7 +357,7 @@ void HttpServer::Library::end() {
   const MHD_socket listening = MHD_quiesce_daemon(daemon);
   ends = true;
   jobs.finish();
-  // The library does not stop while a connection is set aside.
+  // The library does not stop while a connection is suspended.
   for (const auto& place : streams)
     if (const SharedStream stream = place.lock()) stream->end();
   MHD_stop_daemon(std::exchange(daemon, nullptr));
@@ -375,7 +375,7 @@ HttpServer::HttpServer(Handler check, Handler handler, const std::string& addres
       return static_cast<Library*>(self)->take(connection, reinterpret_cast<Exchange*&>(*exchange), path, method,
                                                upload, upload_bytes);
     } catch (...) {
-      return MHD_NO;  // closes the connection; nothing is thrown into the library
+      return MHD_NO;  // closes the connection; nothing may be thrown into the library
     }
   };
   const MHD_RequestCompletedCallback completed = [](void* self, MHD_Connection* connection, void** exchange,
@@ -390,7 +390,7 @@ HttpServer::HttpServer(Handler check, Handler handler, const std::string& addres
       if (code == MHD_CONNECTION_NOTIFY_STARTED) all.opened(socket_of(connection));
       else all.closed(socket_of(connection));
     } catch (...) {
-      shutdown(socket_of(connection), SHUT_RDWR);  // one that is not watched must not stay
+      shutdown(socket_of(connection), SHUT_RDWR);  // an unwatched connection must not stay
     }
   };
   // The library would cut a decoded path at a zero byte.
@@ -415,7 +415,7 @@ void HttpServer::run() {
     try {
       library_->look_after();
     } catch (const std::exception&) {
-      // There was no memory; the next look is soon.
+      // Out of memory; the next look is soon.
     }
     lock.lock();
   }

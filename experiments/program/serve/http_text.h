@@ -11,7 +11,7 @@
 
 namespace headroom::experiments {
 
-/// Text of an address with each %XX as the byte that it stands for; a % without two hexadecimal digits stays.
+/// Decodes each %XX of an address; a % without two hexadecimal digits stays.
 inline std::string percent_decoded(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -25,12 +25,12 @@ inline std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-/// The number in a Content-Length header; none when it is not only digits, or has more than ten.
+/// The number in a Content-Length header; none if it has other characters than digits, or over ten of them.
 inline std::optional<uint64_t> length_in(std::string_view text) {
   return text.size() > 10 ? std::nullopt : read_number<uint64_t>(text);
 }
 
-/// Whether two names of headers are the same, in whatever case.
+/// True if two header names are equal, ignoring case.
 inline bool is_same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });

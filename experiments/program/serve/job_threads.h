@@ -10,7 +10,7 @@
 
 namespace headroom::experiments {
 
-/// Threads that carry out jobs in the order in which they came. A job throws nothing.
+/// Threads that run jobs in order of arrival. Jobs must not throw.
 class JobThreads {
  public:
   explicit JobThreads(size_t count) {
@@ -20,7 +20,7 @@ class JobThreads {
   JobThreads(const JobThreads&) = delete;
   JobThreads& operator=(const JobThreads&) = delete;
 
-  /// Does `before` and hands over `job`, unless finish() has been called: then does neither, and returns false.
+  /// Runs `before` and queues `job`. After finish(), does neither and returns false.
   bool add(const std::function<void()>& before, std::function<void()> job) {
     {
       const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ class JobThreads {
     changed_.notify_one();
     return true;
   }
-  /// Takes no more jobs, and waits until all that it has are done.
+  /// Accepts no more jobs, and waits for all queued ones.
   void finish() {
     {
       const std::lock_guard lock(mutex_);

@@ -13,8 +13,8 @@
 namespace headroom::experiments {
 namespace {
 
-/// Connections inherit these. Bytes on their way are the kernel's memory, of which a client that reads nothing would
-/// otherwise hold megabytes.
+/// Inherited by connections. Pending bytes take kernel memory: a client that reads nothing would otherwise hold
+/// megabytes.
 constexpr int send_bytes = 128 << 10, receive_bytes = 32 << 10;
 
 int bound_socket(const addrinfo& place) {
@@ -22,7 +22,7 @@ int bound_socket(const addrinfo& place) {
   if (fd < 0) return -1;
   const int yes = 1;
   fcntl(fd, F_SETFD, FD_CLOEXEC);
-  // Not SO_REUSEPORT, with which two servers would share a port without a word.
+  // Not SO_REUSEPORT: two servers could then share a port unnoticed.
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
@@ -45,7 +45,7 @@ int port_of(int fd) {
 }  // namespace
 
 ListenSocket listen_on(const std::string& address, int port) {
-  // An empty one would be every address of this machine, which others can reach.
+  // An empty address would mean every address of this machine, which others can reach.
   require(
       !address.empty() && address.find('\0') == std::string::npos,
       "the host to listen on is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, localhost");

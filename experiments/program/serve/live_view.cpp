@@ -25,8 +25,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// For files next to the stores: one may run its own scripts, but in a sandbox, from where it can ask nothing of this
-/// server.
+/// Policy for files next to the stores: they may run their own scripts, but in a sandbox that cannot ask this server
+/// for anything.
 constexpr const char* file_policy =
     "sandbox allow-scripts allow-downloads allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'; img-src 'self' data: blob:; form-action 'none'; base-uri 'none'";
@@ -35,7 +35,7 @@ HttpAnswer not_found(const std::string& what) { return plain_answer(404, what); 
 
 HttpAnswer json_answer(const Json& json) { return {200, "application/json", json_text(json), ""}; }
 
-/// "a//b/" → a, b. A part that is "." or ".." stays, and names nothing.
+/// "a//b/" → a, b. Parts "." and ".." stay, and match nothing.
 std::vector<std::string> parts_of(const std::string& path, char separator) {
   std::vector<std::string> parts;
   for (size_t at = 0; at < path.size();) {
@@ -51,7 +51,7 @@ std::string value_of(const HttpRequest& request, const char* key) {
   return found == request.query.end() ? "" : found->second;
 }
 
-/// Not find_run(), which takes paths.
+/// Unlike find_run(), takes no paths.
 std::optional<StoredRun> run_named(const std::filesystem::path& out, const std::string& name) {
   for (StoredRun& run : stored_runs(out))
     if (run.name() == name) return std::move(run);
@@ -69,13 +69,13 @@ std::string type_of(const LiveAsset& asset) {
   return fmt::format("text/{}; charset=utf-8", extension == ".js" ? "javascript" : extension.substr(1));
 }
 
-/// The colours of figures: those of reports.
+/// The colours of figures, as in reports.
 std::string figure_colours() {
   return fmt::format(".drawn {{ {}}}\n@media (prefers-color-scheme: dark) {{ .drawn {{ {}}} }}\n",
                      colour_variables(false), colour_variables(true));
 }
 
-/// Of the runs a, b, c, … that a request names.
+/// Compares the runs a, b, c, … that a request names.
 HttpAnswer comparison(const HttpRequest& request, const std::filesystem::path& out) {
   std::vector<StoredRun> runs;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
@@ -98,7 +98,7 @@ std::optional<std::string> text_at(const Json& json, const char* key) {
   return found->get<std::string>();
 }
 
-/// Whether `json` asked for anything that there is to do.
+/// True if `json` asked for any change.
 bool change_notes(RunStore& store, const Json& json) {
   if (const auto text = text_at(json, "add")) return store.add_note(*text), true;
   const auto id = json.find("remove");
@@ -114,9 +114,9 @@ bool change_tags(RunStore& store, const Json& json) {
   return tag.has_value();
 }
 
-/// Carries out what a page asks of a run, in JSON: `note` {"add": text} or {"remove": id}, `tag` {"add": tag} or
-/// {"remove": tag}, `delete` {"run": "STUDY/PROFILE"}, which must be that run's name. Status 400 when the request is
-/// not as wanted, 409 when it cannot be done.
+/// Carries out a page's request on a run, in JSON: `note` {"add": text} or {"remove": id}, `tag` {"add": tag} or
+/// {"remove": tag}, `delete` {"run": "STUDY/PROFILE"}, which must be that run's name. Status 400 for a malformed
+/// request, 409 if it cannot be done.
 HttpAnswer change_run(const StoredRun& run, const std::filesystem::path& out, const std::string& what,
                       const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);

@@ -11,16 +11,16 @@
 
 namespace headroom::experiments {
 
-/// The pages that show the runs under a folder while they train: what `headroom serve` answers. Safe to call from
-/// several threads.
+/// The pages of `headroom serve`, which show the runs under a folder while they train. Safe to call from several
+/// threads.
 class LiveView {
  public:
   LiveView(std::filesystem::path out, Guard guard)
       : readers_(std::make_shared<RunReaders>(std::move(out))), guard_(std::move(guard)) {}
 
-  /// Why a request is refused, from its headers alone; status 200 when it is not.
+  /// Refuses a request by its headers alone; returns status 200 otherwise.
   HttpAnswer check(const HttpRequest& request) const { return guard_.check(request); }
-  /// The answer to a request that passed check().
+  /// Answers a request that passed check().
   HttpAnswer answer(const HttpRequest& request) const;
 
  private:

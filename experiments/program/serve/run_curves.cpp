@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t most_trials = 200, most_points = 300, most_spots = 40, most_kept = 1000;
 
-/// At most about `most_points` of the points that are finite, every few with a text for a pointer, the first and the
-/// last among them.
+/// About `most_points` of the finite points at most, including the first and the last; every few have a text for a
+/// pointer.
 Layer layer_of(std::vector<std::pair<int64_t, double>> points, const std::string& name, size_t number) {
   std::erase_if(points, [](const auto& point) { return !std::isfinite(point.second); });
   const size_t size = points.size(), stride = size / most_points + 1;
@@ -45,7 +45,7 @@ nlohmann::ordered_json RunCurves::of(const RunSnapshot& snapshot, const std::vec
   std::vector<const TrialState*> trials;
   for (const TrialState& trial : snapshot.state.trials)
     if (trials.size() < most_trials && std::count(ids.begin(), ids.end(), trial.entry.id) > 0) trials.push_back(&trial);
-  // A series that all of them are of is said once, above the curves.
+  // A series that they all share is named once, above the curves.
   const bool is_one_series = trials.size() > 1 && std::all_of(trials.begin(), trials.end(), [&](const TrialState* t) {
                                return t->entry.series == trials[0]->entry.series;
                              });

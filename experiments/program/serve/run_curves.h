@@ -11,7 +11,7 @@
 
 namespace headroom::experiments {
 
-/// Learning curves of a run's trials: of those that train as far as they are. Safe to use from several threads.
+/// Learning curves of a run's trials, including those still training. Safe to use from several threads.
 class RunCurves {
  public:
   /// The curves of `track`, a split and a metric, of the run's trials among `ids`: {"tracks": [what trials that have

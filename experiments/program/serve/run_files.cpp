@@ -21,7 +21,7 @@ const std::map<std::string, std::string> served_types{{".html", "text/html; char
                                                       {".json", "application/json"},
                                                       {".toml", "text/plain; charset=utf-8"}};
 
-/// Names of a folder's HTML files, in the order of the alphabet.
+/// The names of a folder's HTML files, sorted.
 std::vector<std::string> html_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -34,7 +34,7 @@ std::vector<std::string> html_in(const fs::path& folder) {
   return names;
 }
 
-/// A descriptor that is closed where it is not passed on.
+/// A descriptor that is closed unless passed on.
 struct Descriptor {
   int number = -1;
   explicit Descriptor(int opened) : number(opened) {}
@@ -45,8 +45,8 @@ struct Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 };
 
-/// Opens what is at a path under `root`, neither of which has a link in it. Each step is taken from the folder that
-/// the one before has opened, so that no name can become a link in between. -1 when that is not possible.
+/// Opens a path under `root`, both without links. Each step starts from the folder that the one before has opened, so
+/// no name can become a link in between. Returns -1 on failure.
 int opened_under(const fs::path& root, const fs::path& path) {
   int at = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   for (auto part = path.begin(); part != path.end() && at >= 0; ++part) {
@@ -58,7 +58,7 @@ int opened_under(const fs::path& root, const fs::path& path) {
   return at;
 }
 
-/// Whether a file begins as stores do, whatever its name: a hard link is no link that could be seen.
+/// True if the content starts like a store, whatever its name: hard links cannot be seen.
 bool is_store(int file) {
   static const std::string_view start = "SQLite format 3";
   char bytes[16] = {};
@@ -88,7 +88,7 @@ ServedFile served_file(const fs::path& out, const fs::path& folder, const std::s
   const fs::path root = fs::canonical(out, error);
   const fs::path place = error ? fs::path() : fs::canonical(folder, error);
   if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
-  // The folder of all runs itself is ".", which stays where it is.
+  // The folder of all runs itself is ".", which leads nowhere else.
   const Descriptor file(opened_under(root, place.lexically_relative(root) / name));
   struct stat status {};
   if (file.number < 0 || fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || is_store(file.number))

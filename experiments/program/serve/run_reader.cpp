@@ -30,7 +30,7 @@ uint64_t bytes_of(const fs::path& path) {
   return error ? 0 : bytes;
 }
 
-/// report.y.metric of a resolved study; "" where it has none.
+/// report.y.metric of a resolved study; "" if it has none.
 std::string metric_in(const std::string& config) {
   try {
     const Value study = parse_toml(config, "config", false);
@@ -63,7 +63,7 @@ std::shared_ptr<const RunSnapshot> RunReader::read() {
   const auto now = Clock::now();
   if (latest_ && now < next_) return latest_;
   const Stamp present = stamp();
-  // While trials run, their processes may go without a trace in the files.
+  // Processes of running trials may die without a trace in the files.
   const bool may_change = latest_ && (latest_->state.running > 0 || !latest_->is_read);
   if (latest_ && present == stamp_ && !may_change) return latest_;
   latest_ = std::make_shared<const RunSnapshot>(take());
@@ -108,7 +108,7 @@ void RunReader::read_store(RunSnapshot& snapshot) {
   std::map<std::string, int64_t> lacking;  // trial → attempts
   for (const TrialState& trial : snapshot.state.trials) {
     if (trial.phase == TrialPhase::running && std::isfinite(trial.loss)) {
-      auto& curve = snapshot.live[trial.entry.id];  // the lease is a little ahead of the points that are kept
+      auto& curve = snapshot.live[trial.entry.id];  // the lease is slightly ahead of the stored points
       if (curve.empty() || curve.back().first < trial.step) curve.emplace_back(trial.step, trial.loss);
     }
     const auto known = values_.find(trial.entry.id);

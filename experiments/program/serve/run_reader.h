@@ -14,18 +14,18 @@
 
 namespace headroom::experiments {
 
-/// What a run's store held at one moment.
+/// The contents of a run's store at one moment.
 struct RunSnapshot {
   StoredRun run;
   RunState state;
   /// Losses so far of trials that have not ended: trial → (step, loss), in order of the steps.
   std::map<std::string, std::vector<std::pair<int64_t, double>>> live;
-  std::string metric;                    ///< the report's, "" where the study does not say
+  std::string metric;                    ///< the report's; "" if the study has none
   std::map<std::string, double> values;  ///< trial → that metric on the test data
   std::vector<std::string> pages;        ///< the run's HTML files, the report first
   std::string size;                      ///< of its folder, "1.5 MB"
-  std::string problem;                   ///< what could not be read, "" for nothing
-  bool is_read = false;                  ///< all else could
+  std::string problem;                   ///< the reason for a failed read, "" for none
+  bool is_read = false;                  ///< true if everything else was read
 };
 
 /// Reads one run again and again, also while others write it: a short snapshot each time, no transaction that stays
@@ -34,13 +34,13 @@ class RunReader {
  public:
   explicit RunReader(StoredRun run) : run_(std::move(run)) {}
 
-  /// The latest snapshot: a new one where the store's files have changed, or a process may have gone silent. A store
-  /// that takes long to read is read less often.
+  /// The latest snapshot: a new one if the store's files have changed, or a process may have gone silent. Slow stores
+  /// are read less often.
   std::shared_ptr<const RunSnapshot> read();
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// When the store's files were last written, and their sizes.
+  /// Modification times and sizes of the store's files.
   struct Stamp {
     int64_t store = 0, log = 0, reports = 0;
     uint64_t store_bytes = 0, log_bytes = 0;
@@ -58,7 +58,7 @@ class RunReader {
   Stamp stamp_;
   Clock::time_point next_{};
   std::map<std::string, std::pair<int64_t, double>> values_;  ///< trial → attempts, test metric
-  std::string config_, metric_;                               ///< the study's TOML, and the metric that it names
+  std::string config_, metric_;                               ///< the study's TOML and its metric
 };
 
 /// All runs under a folder.
@@ -67,9 +67,9 @@ class RunReaders {
   explicit RunReaders(std::filesystem::path out) : out_(std::move(out)) {}
 
   const std::filesystem::path& out() const { return out_; }
-  /// One snapshot for every run that there is now.
+  /// One snapshot for every existing run.
   std::vector<std::shared_ptr<const RunSnapshot>> all();
-  /// Null when there is no such run.
+  /// Null if there is no such run.
   std::shared_ptr<const RunSnapshot> find(const std::string& study, const std::string& profile);
 
  private:

@@ -15,11 +15,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-/// Each is asked for its next event again and again, and remembers what it has sent.
+/// The limit on streams: each one polls for its next event, and remembers what it has sent.
 constexpr int most_streams = 32;
 std::atomic<int> open_streams{0};
 
-/// A place among the open streams, for as long as it lives.
+/// Holds a place among the open streams for its lifetime.
 class Place {
  public:
   Place() : is_free_(open_streams.fetch_add(1) < most_streams) {}
@@ -32,7 +32,7 @@ class Place {
   const bool is_free_;
 };
 
-/// The load of the machine, looked at every few seconds.
+/// The load of the machine, refreshed every few seconds.
 class CalmMachine {
  public:
   const Json& get() {
@@ -48,7 +48,7 @@ class CalmMachine {
   Clock::time_point next_{};
 };
 
-/// Sends what `state` returns when it is not empty; else, now and then, a comment, by which the server notices that the
+/// Streams the non-empty results of `state`; otherwise, now and then, a comment, which lets the server notice that the
 /// page has gone.
 HttpAnswer stream(const std::function<std::string()>& state) {
   const auto place = std::make_shared<Place>();
@@ -72,7 +72,7 @@ std::string index_text(RunReaders& readers, const Json& machine) {
   Json state = {{"out", readers.out().string()}, {"runs", Json::array()}, {"pages", Json::array()}};
   for (const auto& snapshot : readers.all()) {
     Json run = run_json(*snapshot);
-    const StudySummary& summary = summaries[{snapshot->run.study, snapshot->run.profile}];  // empty where there is none
+    const StudySummary& summary = summaries[{snapshot->run.study, snapshot->run.profile}];  // empty if there is none
     run["paper_claims"] = summary.paper_tally;
     run["theorem_claims"] = summary.theorem_tally;
     run["finding"] = summary.finding;
@@ -85,7 +85,7 @@ std::string index_text(RunReaders& readers, const Json& machine) {
   return json_text(state);
 }
 
-/// What one page has been sent of a run.
+/// Tracks what one page was sent about a run.
 class RunChanges {
  public:
   RunChanges(std::shared_ptr<RunReaders> readers, std::string study, std::string profile)
@@ -133,8 +133,8 @@ class RunChanges {
   const std::string study_, profile_;
   CalmMachine machine_;
   std::string frame_;
-  std::unordered_map<std::string, std::string> trials_;  ///< id → what was sent of it
-  std::unordered_map<std::string, size_t> live_;         ///< id → how many points were sent
+  std::unordered_map<std::string, std::string> trials_;  ///< id → last text sent
+  std::unordered_map<std::string, size_t> live_;         ///< id → number of points sent
 };
 
 }  // namespace

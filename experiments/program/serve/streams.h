@@ -7,13 +7,13 @@
 
 namespace headroom::experiments {
 
-/// A stream of server-sent events named "state", with JSON that says how all runs are, whenever that has changed.
+/// A stream of server-sent events named "state", with the state of all runs as JSON whenever it changes.
 HttpAnswer index_stream(const std::shared_ptr<RunReaders>& readers);
 
-/// The same of one run: at first all its trials, then those that have changed, and the live curves that have grown.
+/// The same for one run: first all its trials, then only changed ones, and live curves that have grown.
 HttpAnswer run_stream(const std::shared_ptr<RunReaders>& readers, const std::string& study, const std::string& profile);
 
-/// What the first event of index_stream() holds.
+/// The content of index_stream()'s first event.
 std::string index_state(RunReaders& readers);
 
 }  // namespace headroom::experiments

@@ -36,7 +36,7 @@ std::vector<DataSet> manifest_of(const DataArguments& arguments) {
   }
 }
 
-/// The data set asked for, or all.
+/// The requested data set, or all.
 std::vector<DataSet> selected(const DataArguments& arguments) {
   std::vector<DataSet> manifest = manifest_of(arguments);
   if (arguments.name.empty()) return manifest;
@@ -67,7 +67,7 @@ void show_progress(const std::string& path, int64_t done, int64_t total) {
   if (total > 0 && done == total) fmt::print(stderr, "\n");
 }
 
-/// Fetches every file that can be; throws at the end what failed first, so that one gone server blocks no other file.
+/// Fetches every file that it can, then throws the first failure: one dead server blocks no other file.
 void fetch(const DataArguments& arguments) {
   const tasks::DataRoots roots = tasks::data_roots(arguments.data);
   std::string failures;
@@ -85,7 +85,7 @@ void fetch(const DataArguments& arguments) {
   if (!failures.empty()) throw Error(failures);
 }
 
-/// Missing files fail the check only of a data set that was asked for by name.
+/// Missing files fail the check only for a data set requested by name.
 void verify(const DataArguments& arguments) {
   const tasks::DataRoots roots = tasks::data_roots(arguments.data);
   int wrong = 0, missing = 0;

@@ -43,7 +43,7 @@ void publish(const ExportArguments& arguments) {
   }
 }
 
-/// Throws UsageError for what W&B takes for no name of a project.
+/// Throws UsageError if W&B would not accept the name for a project.
 void check_project(const std::string& name) {
   constexpr size_t longest = 128;
   constexpr const char* forbidden = "/\\#?%:";

@@ -52,12 +52,12 @@ void LearningWatch::end(const TrialRecord& trial, const std::function<void(const
   if (has_looked_) return;
   for (auto& [place, ids] : left_) has_looked_ = (ids.erase(trial.id) > 0 && ids.empty()) || has_looked_;
   const bool is_last = std::all_of(left_.begin(), left_.end(), [](const auto& one) { return one.second.empty(); });
-  if (!has_looked_ || is_last) return;  // after the last the report says it
+  if (!has_looked_ || is_last) return;  // after the last one the report says it
   try {
     const Analysis results = analyse(collect_results(study_, out_));
     if (const std::string none = nothing_learned(results); !none.empty()) warn("headroom: " + none);
   } catch (const std::exception&) {
-    return;  // a result that cannot be told yet, such as a metric that a trial lacks, is the report's to complain of
+    return;  // the report complains of results that cannot be told yet, such as a metric that a trial lacks
   }
 }
 

@@ -35,7 +35,7 @@ std::string trials_text(const std::vector<Study>& profiles) {
   return text;
 }
 
-/// What studies ask, by what they work on.
+/// The groups of studies, by what they work on.
 constexpr const char* groups[] = {
     "Heads of models that are trained on targets of a known rule:", "Heads of models that are trained on texts:",
     "Heads of trained models:", "What the theory says, computed:"};
@@ -45,7 +45,7 @@ size_t group_of(const Study& study) {
   return tasks::trains(task) ? (tasks::reads_data(task) ? 1 : 0) : (tasks::reads_data(task) ? 2 : 3);
 }
 
-/// What is shown of one file and in which group, or what is wrong with it.
+/// One file's entry and its group, or its problem.
 struct Listed {
   size_t group = 0;
   std::string text;

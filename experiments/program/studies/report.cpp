@@ -30,7 +30,7 @@ namespace {
 
 std::string study_name(const StudyResults& results) { return fmt::format("{} · {}", results.id, results.profile); }
 
-/// A failed trial is no error of the study, but a study without any finished trial has no result.
+/// Failed trials are no error, but a study without any finished trial has no result.
 void check_any_finished(const StudyResults& results) {
   const auto finished = std::count_if(results.trials.begin(), results.trials.end(),
                                       [](const TrialRecord& t) { return t.status == TrialStatus::finished; });
@@ -46,7 +46,7 @@ void check_any_finished(const StudyResults& results) {
        results.trials.front().message);
 }
 
-/// What the store has of a study; without a store, its plan and no trial.
+/// The stored results of a study; without a store, its plan and no trials.
 StudyResults results_of(const Study& study, const std::string& out) {
   return has_store(study, out) ? collect_results(study, out) : planned_results(study);
 }
@@ -58,8 +58,8 @@ std::vector<Study> profiles_that_ran(const std::string& file, const std::string&
   return run;
 }
 
-/// The study under the profile that is asked for; where that is its own keys and they have no run, but one other
-/// profile has, under that one. Throws Error where several others have runs.
+/// The study under the requested profile. If that means the file's own keys, they have no run, and exactly one other
+/// profile has, uses that one. Throws Error if several others have runs.
 Study study_to_report(const std::string& file, const StudyArguments& arguments) {
   Study study = load_study(file, profile_of(arguments, file), arguments.settings);
   if (!arguments.profile.empty() || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
@@ -78,22 +78,22 @@ struct ReportArguments : StudyArguments {
   std::string results, guide, choices, also;
 };
 
-/// Every claim of every study under `out`, as it was last judged.
+/// Prints every claim of every study under `out`, as last judged.
 void list_claims(const std::string& out) {
   const auto all = read_verdicts(out);
   require(!all.empty(), "{}: no study has a report; headroom run STUDY makes one", out);
   print_text("{}", verdict_table(all, output_columns()));
 }
 
-/// The paper's numbers and ours, on the terminal and as a page, and the figures for a paper.
+/// Compares the paper's numbers with ours, on the terminal and as a page, and draws the figures for a paper.
 void compare_with_paper(const std::string& out) {
   const auto all = read_verdicts(out);
   print_text("{}report  {}\n", paper_text(all, output_columns()), write_paper_page(all, out).string());
   print_text("{}", write_paper_figures(out));
 }
 
-/// Before studies are read and figures drawn: throws Error for outputs without a study, that cannot be written, that
-/// are a study's file, named by its id, or pages of another index. Whether there is any output.
+/// Checks the outputs before studies are read and figures drawn. Throws Error if they lack a study, cannot be written,
+/// are a study's file, named by its id, or pages of another index. True if there is any output.
 bool check_report_outputs(const ReportArguments& arguments) {
   std::vector<models::CommandInput> studies;
   for (const auto& [option, path] :
@@ -160,7 +160,7 @@ void report(const ReportArguments& arguments) {
   if (arguments.open) open_page(arguments.files.size() == 1 ? page : write_index(arguments.out));
 }
 
-/// What the store says about the claims of one study; without a store, that nothing was run.
+/// The stored verdicts on one study's claims; without a store, that nothing was run.
 StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& without_store) {
   if (has_store(study, out)) {
     const Analysis results = analyse(collect_results(study, out));

@@ -40,10 +40,10 @@
 namespace headroom::experiments {
 namespace {
 
-/// Below ten minutes even where narrow heads train at 2 GFLOP/s a core.
+/// Takes under ten minutes even if narrow heads train at 2 GFLOP/s a core.
 constexpr double certainly_short = 600 * 2e9;
 
-/// The study's first round without the trials that its store knows as finished.
+/// The study's first round without trials that its store has as finished.
 Study without_finished(const Study& study, const std::filesystem::path& out) {
   Study left = study;
   left.later.clear();
@@ -59,7 +59,7 @@ Study without_finished(const Study& study, const std::filesystem::path& out) {
   return left;
 }
 
-/// Sequences that all trials train on: what profiles of one study are compared by.
+/// Sequences that all trials train on: the measure for comparing a study's profiles.
 double sequences_of(const Study& study) {
   double sum = 0;
   for (const PlannedTrial* trial : distinct_trials(study))
@@ -67,8 +67,8 @@ double sequences_of(const Study& study) {
   return sum;
 }
 
-/// Seconds that the trials which a study still lacks would take, from a few steps of three kinds of them; nothing where
-/// counts alone say that it is less than ten minutes, where only formulas are left, or once `options.stop` was raised.
+/// Estimates the seconds for a study's missing trials, from a few steps of three kinds of them. Nothing if counts alone
+/// show less than ten minutes, if only formulas are left, or once `options.stop` was raised.
 std::optional<double> estimate_run(const Study& study, const RunOptions& options) {
   Study left = without_finished(study, options.out);
   WorkPool pool(options.data);
@@ -83,8 +83,8 @@ std::optional<double> estimate_run(const Study& study, const RunOptions& options
   return result ? std::optional(result->seconds) : std::nullopt;
 }
 
-/// The profile of a file that is best tried before a long one: quick, else the one that trains least, where that is
-/// less than `study` does; "" where there is none.
+/// The profile to try before a long one: quick, else the one that trains least, if that is less than `study`; "" if
+/// there is none.
 std::string quicker_profile(const std::string& file, const Study& study) {
   const double own = sequences_of(study);
   std::string least;
@@ -104,7 +104,7 @@ struct RunArguments : StudyArguments {
   bool is_quiet = false, is_json = false, is_dry = false, is_sure = false, is_live = false;
 };
 
-/// The GPU, where a trial runs on it, else the CPU.
+/// The GPU if a trial runs on it, else the CPU.
 engine::Device device_of(const Study& study) {
   for (const PlannedTrial& trial : study.trials)
     if (!trial.config.train.device.is_cpu()) return trial.config.train.device;
@@ -117,8 +117,8 @@ std::string trials_text(const Study& study) {
   return study.later.empty() ? first : fmt::format("{} at first, at most {}", first, largest_plan(study).size());
 }
 
-/// Says how long a run takes that takes more than ten minutes. Throws UsageError where it takes more than an hour, a
-/// person sits at the terminal, and --yes does not say that this is meant: a script is never asked.
+/// Announces runs of more than ten minutes. Throws UsageError for more than an hour if a person sits at the terminal
+/// and --yes is not given; scripts are never asked.
 void announce_run(const RunArguments& arguments, const Study& study) {
   constexpr double worth_a_word = 600, worth_a_question = 3600;
   const bool is_asked = isatty(STDIN_FILENO) != 0 && !arguments.is_sure;
@@ -136,7 +136,7 @@ void announce_run(const RunArguments& arguments, const Study& study) {
 }
 
 void run(RunArguments& arguments) {
-  // A full disk shows as an error of the write, not as a signal (file size limits).
+  // File size limits then show as write errors, like a full disk, not as signals.
   std::signal(SIGXFSZ, SIG_IGN);
   arguments.options.stop = &stop_on_signals();
   if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
@@ -170,9 +170,9 @@ void run(RunArguments& arguments) {
                           ranks ? fmt::format(" · {} ranks{}{}", ranks->size(), way.empty() ? "" : " ", way) : "";
     print_text("{} · {} · {} · {} ({}){}{}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
                engine::name_of(engine::active_isa()), gpu, together);
-    flush_output();  // a full disk shows before the training, not after it
+    flush_output();  // a full disk shows before the training, not after
   }
-  std::optional<LiveEvents> events;  // the folder is made here: where that fails, nothing has been trained
+  std::optional<LiveEvents> events;  // makes the folder, which must fail before anything is trained
   if (arguments.is_live) {
     events.emplace(arguments.tensorboard, study.head.id, study.run);
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };

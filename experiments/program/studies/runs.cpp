@@ -79,7 +79,7 @@ std::string contents_of(const StoredRun& run) {
   }
 }
 
-/// Whether the person at the terminal types y or yes. The question goes to standard error.
+/// Asks on standard error; true if the person at the terminal types y or yes.
 bool answers_yes(const std::string& question) {
   fmt::print(stderr, "{} [y/N] ", clean(question));
   std::fflush(stderr);

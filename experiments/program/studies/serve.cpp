@@ -24,7 +24,7 @@ struct ServeArguments {
 void serve(const ServeArguments& arguments) {
   require(std::filesystem::is_directory(arguments.out), "{}: there is no such folder; --out names that of the runs",
           arguments.out);
-  // An empty one would be every address of this machine, which others can reach.
+  // An empty host would mean every address of this machine, which others can reach.
   require(!arguments.host.empty(),
           "--host '': is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, localhost");
   const bool is_local = is_loopback(arguments.host);

@@ -65,7 +65,7 @@ RunStatus read_status(const StoredRun& run) {
 
 size_t digits_in(int64_t number) { return fmt::formatted_size("{}", number); }
 
-/// Its numbers are as wide as they get, and labels as the widest, so that a line that is watched keeps still.
+/// Formats a lease with fixed widths, labels padded to the widest, so that a watched line keeps still.
 std::string lease_line(const Lease& lease, size_t label_width) {
   const double silence = std::max(0.0, wall_clock() - lease.heartbeat);
   const std::string loss = std::isfinite(lease.loss) ? fmt::format("{:.4g}", lease.loss) : "–";
@@ -76,7 +76,7 @@ std::string lease_line(const Lease& lease, size_t label_width) {
       is_alive(lease) ? fmt::format("seen {:>2.0f} s ago", silence) : "gone: the next run goes on from here");
 }
 
-/// Processes that train now, by host; "" for a lease whose owner is not known.
+/// Counts training processes by host; "" for leases with unknown owners.
 std::map<std::string, int64_t> workers_by_host(const RunStatus& status) {
   std::map<std::string, std::set<std::string>> names;
   for (const Lease& lease : status.leases)
@@ -112,7 +112,7 @@ std::string status_line(const RunStatus& status) {
                      status.state.seconds_left ? " · " + left_text(status.state) : "");
 }
 
-/// Tags and notes, a line each, then a line for every trial that is being trained.
+/// Tags and notes, a line each, then a line for every trial in training.
 std::string status_details(const RunStatus& status) {
   std::string text;
   if (!status.state.tags.empty())
@@ -181,7 +181,7 @@ void show_status(const StatusArguments& arguments) {
 using WatchClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds settled{3};    ///< a run that has a further round begins it sooner
-constexpr std::chrono::seconds forsaken{60};  ///< nobody has trained for so long: nobody will
+constexpr std::chrono::seconds forsaken{60};  ///< after this silence, nobody is expected to go on training
 
 /// The size of the terminal behind standard output.
 winsize terminal_size() {
@@ -191,7 +191,7 @@ winsize terminal_size() {
   return size;
 }
 
-/// Text on a terminal that is written over. No line of it wraps, so that as many lines go as came.
+/// Text that is redrawn on a terminal. No line wraps, so that exactly the printed lines are erased.
 class Screen {
  public:
   void show(const std::string& text) {
@@ -211,14 +211,14 @@ class Screen {
   size_t lines_ = 0;
 };
 
-/// What a look at all runs found.
+/// The result of looking at all runs.
 struct Look {
   std::string text;                          ///< of all, for a terminal
   std::map<std::string, std::string> lines;  ///< of each run
   bool is_anyone_training = false, is_all_complete = true;
 };
 
-/// `lines`: of each run, as keep_lines() has them.
+/// `lines`: the lines of each run for keep_lines().
 Look look_at(const std::vector<StoredRun>& runs, std::map<std::string, std::vector<std::string>>& lines) {
   Look look;
   for (const StoredRun& run : runs) {
@@ -227,7 +227,7 @@ Look look_at(const std::vector<StoredRun>& runs, std::map<std::string, std::vect
       keep_lines(status.leases, lines[run.name()]);
       const RunState& state = status.state;
       look.lines[run.name()] = status_line(status);
-      // In two lines, the time left in the first: a narrow terminal cuts the end of a line.
+      // Two lines, with the time left in the first: a narrow terminal cuts the end of a line.
       look.text += fmt::format("{} · {}   {}\n  {}\n{}", run.study, run.profile, left_text(state), counts_text(state),
                                status_details(status));
       look.is_anyone_training = look.is_anyone_training || state.running > 0;
@@ -241,7 +241,7 @@ Look look_at(const std::vector<StoredRun>& runs, std::map<std::string, std::vect
   return look;
 }
 
-/// Waits, or returns at once when the user wants it to end.
+/// Waits, but returns at once if the user wants to stop.
 void wait_between(std::chrono::duration<double> time, const std::atomic<bool>& ends) {
   const auto end = WatchClock::now() + time;
   while (!ends && WatchClock::now() < end)
@@ -249,9 +249,9 @@ void wait_between(std::chrono::duration<double> time, const std::atomic<bool>& e
         std::min<std::chrono::duration<double>>(end - WatchClock::now(), std::chrono::milliseconds(50)));
 }
 
-/// Shows the runs again and again until each has come to its end, or none of them was trained for a minute. On a
-/// terminal the text is written over; elsewhere a run's line is printed when it has changed. Throws Exit 1 when trials
-/// are left that nobody trains, 130 after Ctrl-C. A store that cannot be read is said to be so.
+/// Shows the runs repeatedly until each is complete, or none was trained for a minute. A terminal is redrawn; elsewhere
+/// a run's line is printed when it changes. Throws Exit 1 if nobody trains the remaining trials, 130 after Ctrl-C.
+/// Reports unreadable stores.
 void watch_status(const StatusArguments& arguments) {
   const std::atomic<bool>& is_to_end = stop_on_signals();
   const bool is_terminal = isatty(STDOUT_FILENO) != 0;

@@ -16,8 +16,8 @@ struct StudyArguments {
   bool is_verbose = false;
 };
 
-/// The profile that is meant: the one that was given; else "quick" of a study that is named by its id and has it, so
-/// that a first run takes minutes; else the file's own keys. Throws Error where the study cannot be loaded.
+/// Chooses the profile: the given one; else "quick" if the study is named by its id and has it, so that a first run
+/// takes minutes; else the file's own keys. Throws Error if the study cannot be loaded.
 std::string profile_of(const StudyArguments& arguments, const std::string& study);
 
 /// --profile, --out and --set.
@@ -31,8 +31,8 @@ void add_data_option(Command command, std::string& data);
 /// --out: the folder of stores and reports.
 void add_out_option(Command command, std::string& out);
 
-/// Writes the report of what the store has and the index of all reports, and prints the verdicts and tables, with
-/// p-values if `is_verbose`. Returns the page's path. Throws Error when no trial has finished.
+/// Writes a study's report and the index of all reports, and prints the verdicts and tables, with p-values if
+/// `is_verbose`. Returns the page's path. Throws Error if no trial has finished.
 std::filesystem::path render_report(const Study& study, const std::string& out, bool is_verbose);
 
 }  // namespace headroom::experiments

@@ -42,8 +42,8 @@ std::string quoted(const std::vector<std::string>& words, const std::function<st
 
 std::string of_shell(const std::vector<std::string>& words) { return quoted(words, shell_word); }
 
-/// A word of a line of #SBATCH, in which Slurm drops backslashes, inside quotes, too. Throws Error for a character that
-/// ends the line or hides what it says: there are no escapes for them.
+/// Quotes a word for an #SBATCH line, where Slurm drops backslashes even inside quotes. Throws Error for a character
+/// that would end the line or hide its content: there are no escapes for them.
 std::string sbatch_word(const char* what, const std::string& word) {
   require(one_line(word) == word, "{}: '{}' holds a control character or broken UTF-8, which no line of #SBATCH can",
           what, excerpt(word, 1000));
@@ -52,7 +52,7 @@ std::string sbatch_word(const char* what, const std::string& word) {
   return shell_word(text);
 }
 
-/// The path of a log, in which Slurm replaces %j and its like.
+/// Escapes the path of a log, in which Slurm replaces %j and the like.
 std::string sbatch_log(const fs::path& folder, const char* name) {
   require(folder.string().find('\\') == std::string::npos,
           "--out: '{}' holds a backslash, which Slurm takes out of the paths of logs", excerpt(folder.string(), 1000));
@@ -61,7 +61,7 @@ std::string sbatch_log(const fs::path& folder, const char* name) {
   return sbatch_word("--out", text + "/" + name);
 }
 
-/// `headroom COMMAND STUDY …`, with whole paths: a job may begin anywhere.
+/// `headroom COMMAND STUDY …` with absolute paths: a job may start anywhere.
 std::string command_line(const SubmitArguments& arguments, const char* command) {
   std::vector<std::string> words{fs::read_symlink("/proc/self/exe").string(),
                                  command,
@@ -74,7 +74,7 @@ std::string command_line(const SubmitArguments& arguments, const char* command) 
   return of_shell(words);
 }
 
-/// What both scripts begin with. The user's arguments come last: of two lines that say one thing the last counts.
+/// The head of both scripts. The user's arguments come last: the last of two equal options counts.
 std::string head_of(const SubmitArguments& arguments, const std::string& name, const std::string& log,
                     const std::string& more) {
   const auto option = [](const std::string& word) { return sbatch_word("SBATCH", word); };
@@ -110,13 +110,13 @@ std::string report_script(const SubmitArguments& arguments, const Study& study, 
          "exec " + command_line(arguments, "report") + "\n";
 }
 
-constexpr double patience = 120;  ///< seconds, of a controller that is busy
+constexpr double patience = 120;  ///< seconds to wait for a busy controller
 
 struct Job {
   std::string id, cluster;  ///< "" = the only one
 };
 
-/// Hands a script to Slurm.
+/// Submits a script to Slurm.
 Job submit_script(const fs::path& script, const std::vector<std::string>& options) {
   const auto sbatch = find_program("sbatch");
   require(sbatch.has_value(),
@@ -131,7 +131,7 @@ Job submit_script(const fs::path& script, const std::vector<std::string>& option
   return {job.substr(0, end), job.substr(std::min(end + 1, job.size()))};
 }
 
-/// Takes the array, whose report was refused, out of the queue. Returns what became of it.
+/// Removes the array from the queue after its report was refused. Returns the outcome.
 std::string withdraw(const Job& array) {
   std::vector<std::string> words{array.id};
   if (!array.cluster.empty()) words.insert(words.begin(), "--clusters=" + array.cluster);
@@ -141,7 +141,7 @@ std::string withdraw(const Job& array) {
   return fmt::format("the workers, job {}, are still queued: 'scancel {}' cancels them", array.id, of_shell(words));
 }
 
-/// Throws Error where Slurm says that it takes no array of so many jobs.
+/// Throws Error if Slurm refuses arrays of that many jobs.
 void check_array(const SubmitArguments& arguments) {
   const auto scontrol = find_program("scontrol");
   if (!scontrol) return;
@@ -161,7 +161,7 @@ void submit(const SubmitArguments& arguments) {
   const std::string workers = worker_script(arguments, study, folder), report = report_script(arguments, study, folder);
   if (arguments.prints) return write_output(fmt::format("{}\n{}", workers, report));
   share_run(run);
-  make_folder(folder);  // Slurm makes none for its logs
+  make_folder(folder);  // Slurm makes no folder for its logs
   write_file(folder / "workers.sh", workers);
   write_file(folder / "report.sh", report);
   const Job array = submit_script(folder / "workers.sh", {});

@@ -1,9 +1,9 @@
-// Runs against the first: what came of them, and what was set differently.
+// Compares runs with the first: their results and their differing settings.
 import { latest_curves } from "./run.js";
 import { drawn_figure } from "./emerging.js";
 import { make, set_text, run_url, number, ask, show_error } from "./dom.js";
 
-// `words`: how many columns at the left hold words, not numbers.
+// `words`: number of columns at the left that hold words, not numbers.
 function table(caption, heads, rows, words) {
   const kind = (i) => i >= words ? "n" : i ? "wrap" : null;
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, make("table", {},
@@ -23,7 +23,7 @@ function change(m, a, b) {
 
 const listed = (names) => `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 
-// Where one run differs from the first: in words, then metrics, then settings.
+// Differences of a run from the first: in words, then metrics, then settings.
 function against_first(found) {
   const [a, b] = found.runs.map((run) => run.name);
   const metric = (m) => `${m.metric}, ${m.means} means`;

@@ -2,7 +2,7 @@
 import { drawn_figure } from "./emerging.js";
 import { make, run_url, ask } from "./dom.js";
 
-// The element; show(ids): the trials whose curves it shows, asked for again with every call.
+// Returns the element and show(ids), which sets the trials to show and fetches their curves anew with every call.
 export function curves_chart(run) {
   const place = make("div"), hint = make("output", { class: "hint muted" }), empty = make("p", { class: "muted", text: "No curve yet." });
   let wanted = [], is_log = true, is_asking = false, is_stale = false;
@@ -19,7 +19,7 @@ export function curves_chart(run) {
     empty.hidden = Boolean(drawn.wide);
     place.replaceChildren(...(drawn.wide ? [drawn_figure(drawn)] : []));
   }
-  // One question at a time: what has changed meanwhile is asked next.
+  // Asks one question at a time; changes in between are asked for next.
   async function redraw() {
     is_stale = true;
     if (is_asking) return;

@@ -1,4 +1,4 @@
-// What all views share: elements, words for numbers, requests.
+// Shared by all views: elements, words for numbers, requests.
 
 // Makes an element. Text is always set as text, so that nothing from a study is read as HTML. A property that starts
 // with "on" is a listener; null and false leave an attribute out.
@@ -13,7 +13,7 @@ export function make(tag, properties, ...children) {
   return node;
 }
 
-// Sets what differs: a text that is selected, or read aloud, is left alone while it stays the same.
+// Sets text only if it differs, which leaves selected or read-aloud text alone.
 export function set_text(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -49,7 +49,7 @@ export function number(value) {
   return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }
 
-// The same with all four digits, for columns of numbers.
+// Fixed to four digits, for columns of numbers.
 export const in_column = (value) => {
   const text = number(value);
   return text === "" || text.includes("e") || Number.isInteger(value) ? text : value.toPrecision(4);

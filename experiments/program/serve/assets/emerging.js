@@ -1,4 +1,4 @@
-// What a run has come to so far: its answer and its figure, drawn by the program as in the report.
+// A run's results so far: its answer and its figure, drawn by the program as in the report.
 import { make, set_text, run_url, ask } from "./dom.js";
 
 // A figure of the program's own, in whose SVG all text of a study is escaped: for a desk and for a phone.

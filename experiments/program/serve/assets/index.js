@@ -88,7 +88,7 @@ export function show_index(main) {
       rows.get(name).update(run);
     }
     for (const [name, row] of rows) if (!names.has(name)) { row.row.remove(); rows.delete(name); }
-    // What is being trained comes first.
+    // Runs in training come first.
     const order = state.runs.map((run) => rows.get(`${run.study}/${run.profile}`)).sort((a, b) => (b.run.running > 0) - (a.run.running > 0));
     order.forEach((row, i) => { if (body.children[i] !== row.row) body.insertBefore(row.row, body.children[i] || null); });
     const running = state.runs.filter((run) => run.running).length;

@@ -1,4 +1,4 @@
-// Which view a page's address means.
+// Chooses the view for a page's address.
 import { show_index } from "./index.js";
 import { show_run } from "./run.js";
 import { show_comparison } from "./compare.js";
