@@ -41,12 +41,12 @@ struct PlanEntry {
   std::string name() const { return series.empty() ? label : series + ": " + label; }
 };
 
-/// One trial that came to an end. A store keeps of its place the id alone: the rest belongs to a plan.
+/// A trial that has ended. Of its place, a store keeps only the id: the rest belongs to a plan.
 struct TrialRecord : PlanEntry {
   TrialStatus status = TrialStatus::finished;
-  std::string message;                       ///< why it failed: step, last finite loss, gradient norm
+  std::string message;                       ///< reason of a failure: step, last finite loss, gradient norm
   std::map<std::string, double> validation;  ///< metrics that choices are made on
-  std::map<std::string, double> test;        ///< metrics that are reported and judged
+  std::map<std::string, double> test;        ///< metrics for reports and verdicts
   /// K pseudo-values of each test metric (the jackknife over K equal parts of the test data, the same in every trial of
   /// a task): their mean is about the metric, their spread / √K its standard error. Empty where there are none.
   std::map<std::string, std::vector<double>> test_parts;
@@ -60,7 +60,7 @@ struct TrialRecord : PlanEntry {
   std::string code;                         ///< version of the program that trained it
   std::map<std::string, std::string> data;  ///< file → SHA-256 of everything that was read
   std::string weights;                      ///< checksum of the weights that were kept, "" for none
-  int64_t attempts = 0;                     ///< times that it came to an end
+  int64_t attempts = 0;                     ///< number of times it has ended
   bool is_checked = false;                  ///< its bytes were compared with a checksum
   std::shared_ptr<const TrialFacts> facts;  ///< what its config says, where it is of an Analysis
 };
@@ -83,29 +83,29 @@ struct Measure {
   Scale scale = Scale::linear;
 };
 
-/// A figure of all series beside the study's own: a metric over the study's x, or over another metric.
+/// A figure of all series in addition to the study's own: a metric over the study's x, or over another metric.
 struct FurtherFigure {
   Measure y;
-  std::optional<Measure> over;  ///< what stands on the x axis, the mean of the trials at each x
+  std::optional<Measure> over;  ///< metric on the x axis, the mean of the trials at each x
 };
 
-/// A series' metric that stands beside a column or a number of the paper's tables; at x where that is one number.
+/// A series' metric to compare with a column of the paper's tables, or with a number at x.
 struct BesidePaper {
   std::string series, metric;
   std::vector<std::string> path;
   std::optional<double> at;
 };
 
-/// The x at which each series is best, to be fitted as a power law of keys of its trials.
+/// The x at which each series is best, to be fitted as a power law of its trials' keys.
 struct LawConfig {
   std::vector<std::string> of;  ///< "model.width"
-  std::string beside;           ///< an expression over the keys' last parts that claims to say the same; "" for none
+  std::string beside;           ///< an expression over the keys' last parts with the same claimed law; "" for none
 };
 
-/// Lines of a figure at most: further series get small panels on the same axes.
+/// Maximum number of lines in a figure: further series get small panels on the same axes.
 inline constexpr size_t most_lines = 4;
 
-/// What figures call a series; the first most_lines of these are drawn together.
+/// A series' name in figures; the first most_lines of these are drawn together.
 struct NamedLine {
   std::string series, name;
 };
@@ -123,8 +123,8 @@ struct ReportConfig {
   bool learning_curves = false;     ///< history over steps, a line per x
   bool predictions = false;         ///< output against target, of the best x
   std::optional<LawConfig> law;
-  std::vector<NamedLine> lines;     ///< none: the first that claims speak of
-  std::vector<BesidePaper> beside;  ///< numbers for the paper's tables that no claim speaks of
+  std::vector<NamedLine> lines;     ///< if empty, the first ones in claims
+  std::vector<BesidePaper> beside;  ///< numbers to compare with the paper's tables that no claim covers
 };
 
 }  // namespace headroom::experiments

@@ -12,7 +12,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// The author's answer; whether its claims exist is seen when they have been read.
+/// Reads the author's answer; its claims' existence is checked once they are read.
 void bind_answer(Reader& in, StudyAnswer& answer) {
   answer.words = in.text("words", std::nullopt, "a sentence, shown where these claims have the verdicts that it names");
   answer.holds = in.texts("holds", "ids of the claims that it says hold");
@@ -21,7 +21,7 @@ void bind_answer(Reader& in, StudyAnswer& answer) {
     in.complain("words", "speaks for no claim: `holds` and `fails` name those that it supposes to hold and to fail");
 }
 
-/// A profile without claims, such as one that only shows that a study runs, leaves the answer aside.
+/// Checks the answer, except for profiles without claims, such as those that only show that a study runs.
 void check_answer(Reader& in, const StudyInfo& head) {
   for (const auto* ids : {&head.answer.holds, &head.answer.fails})
     for (const std::string& id : *ids)
@@ -42,7 +42,7 @@ void bind_study(Reader& in, StudyInfo& head) {
   if (in.is_text("id") && !is_folder_name(head.id)) in.complain("id", no_folder_name(head.id));
 }
 
-/// The paper has a column or a number there, and the series measures a number of it.
+/// Checks that the paper has that column or number, and the series measures a number for it.
 void check_path(Reader& in, const BesidePaper& b, const ClaimScope& scope) {
   const auto column = paper_points(b.path);
   const std::vector<double> x = scope.x();

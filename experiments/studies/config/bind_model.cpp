@@ -53,7 +53,7 @@ HeadGroup bind_group(Reader& in) {
   return group;
 }
 
-/// One layer of unequal ones, in full.
+/// Reads one of several unequal layers in full.
 models::LayerConfig bind_layer(Reader& in) {
   models::LayerConfig layer;
   in.tables("groups", "the layer's heads, a table for each shape",
@@ -108,7 +108,7 @@ void bind_block(Reader& in, TransformerConfig& model) {
       in.optional_real("logit_scale", above(0), "factor on q.k; without it 1/sqrt(qk_dim) of each group");
 }
 
-/// What every layer is.
+/// Reads the settings that all layers share.
 void bind_equal_layers(Reader& in, TransformerConfig& model) {
   in.set("layers", model.layers, count, "blocks");
   const bool has_groups = in.has("groups");

@@ -20,7 +20,7 @@ namespace {
 const std::vector<std::pair<const char*, Scale>> axis_scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
-/// What tasks and trials measure, but for the many numbers of the studies of trained models.
+/// Metrics of tasks and trials, except for the many numbers of studies of trained models.
 constexpr const char* named_metrics =
     "relative_mse mse error_l2 bound cross_entropy perplexity bits_per_char accuracy masked_accuracy excess "
     "cross_entropy_all cross_entropy_response forward_gflop layer_gflop forward_ms backward_ms update_ms step_ms "
@@ -30,7 +30,7 @@ constexpr const char* named_metrics =
     "log10_gershgorin log10_tightest query_error late_rms late_frobenius map_error logit_error logit_tightness "
     "least_error pairs_error mixed_error lower_bound median_start worst_start starts_reached gain";
 
-/// What single keys of a study ask for: attention by lag (task.attention_lags), train.steps_to.
+/// Metrics that single keys ask for: attention by lag (task.attention_lags), train.steps_to.
 std::vector<std::string> asked_metrics() {
   std::vector<std::string> names{"steps_to", "match_share", "peaks_off_plan", "centres_off_plan"};
   for (const char* prefix : {"", "layer_1_", "layer_2_"})
@@ -38,7 +38,7 @@ std::vector<std::string> asked_metrics() {
   return names;
 }
 
-/// Those that a figure may show, of trials that may have the `possible` ones: all, where nothing is known of them.
+/// Metrics that a figure may show, of the `possible` ones; all, if nothing is known of the trials.
 std::vector<std::string> metrics(const std::set<std::string>& possible) {
   std::istringstream named(named_metrics);
   std::vector<std::string> names{std::istream_iterator<std::string>(named), {}};
@@ -50,7 +50,7 @@ std::vector<std::string> metrics(const std::set<std::string>& possible) {
   return names;
 }
 
-/// Those of the names that a figure may show: "mse, relative_mse".
+/// Lists the names that a figure may show: "mse, relative_mse".
 std::string drawable(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& metric : metrics(names))
@@ -69,7 +69,7 @@ Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std
   return measure;
 }
 
-/// A wrong key or expression would be found out only after all trials have trained.
+/// Checks keys and expressions here: errors would otherwise surface only after all trials have trained.
 LawConfig bind_law(Reader& in, const std::set<std::string>& numbers) {
   LawConfig law;
   law.of = in.texts("of", "keys of the trials that it is fitted over, such as \"model.width\"");

@@ -36,8 +36,8 @@ autograd::OptimizerConfig bind_optimizer(Reader& in, TrainConfig& train) {
   return optimizer;
 }
 
-/// One table of train.schedule. A `warmup` beside another kind is a factor of its own, and a cosine falls from the end
-/// of the warm-up to the last step unless told otherwise.
+/// Reads one table of train.schedule. A `warmup` next to another kind is a separate factor; a cosine falls from the end
+/// of the warm-up to the last step by default.
 void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::ScheduleConfig>& factors) {
   autograd::ScheduleConfig factor;
   factor.kind =
@@ -71,7 +71,7 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   factors.push_back(factor);
 }
 
-/// Keys that came later than the first studies.
+/// Reads keys added after the first studies.
 void bind_start(Reader& in, TrainConfig& train) {
   in.set("start", train.start,
          {{"drawn", Start::drawn}, {"slopes", Start::slopes}, {"constructive", Start::constructive}},
@@ -88,7 +88,7 @@ void bind_start(Reader& in, TrainConfig& train) {
   if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "expected an eval_every above 0");
 }
 
-/// Keys that change no number, and those of a device.
+/// Reads keys that change no number, and those of a device.
 void bind_keeping(Reader& in, TrainConfig& train) {
   in.set("allow_emulation", train.allow_emulation, "bf16 even where the CPU does not have it");
   in.set("save_every", train.save_every, at_least(0), "seconds between checkpoints; 0: one before each step");

@@ -21,7 +21,7 @@ Place place_of(const Value& root, const std::string& path) {
   return place;
 }
 
-/// The field of a config as the file calls it.
+/// The file's key for a field of a config.
 std::string key_of(const Value& model, std::string field) {
   static const std::regex only_group(R"(groups\[0\]\.)"), layers(R"(unequal_layers\[)");
   if (!model.find("groups") && !model.find("layer")) field = std::regex_replace(field, only_group, "");
@@ -71,7 +71,7 @@ TrialConfig bind_trial(const Value& root, int64_t seed, Complaints& problems, Nu
   bind_trial(in, config);
   *numbers = in.numbers();
   if (!problems.empty() || !tasks::trains(config.task)) return config;
-  models::TransformerConfig model = config.model;  // with stand-ins for what the task decides
+  models::TransformerConfig model = config.model;  // with placeholders for fields that the task decides
   (model.tied ? model.vocab : model.input_dim) = 1;
   model.output_dim = 1;
   check_model(root, model, problems);

@@ -39,7 +39,7 @@ void add_values(const Json& node, const std::string& path, const std::set<std::s
   else if (!node.is_null()) values[path].words.insert(node.is_string() ? node.get<std::string>() : node.dump());
 }
 
-/// One trial of each place in a figure stands for all of its seeds and choices.
+/// One trial at each place in a figure represents all its seeds and choices.
 std::map<std::string, ValueSet> values_of(const Study& study, const std::set<std::string>& choices) {
   std::map<std::string, ValueSet> values;
   std::set<std::pair<std::string, double>> seen;

@@ -6,9 +6,9 @@
 
 namespace headroom::experiments {
 
-/// What is trained in a profile and not with the study's own keys, a line per key: "task.length 32 (256)", the study's
-/// own values in brackets. Seeds, choices of `best_of`, how often is evaluated, and what follows from the number of
-/// heads are left out; "no x" is a key that the other trials have not.
+/// Lists a profile's changes from the study's own keys, a line per key: "task.length 32 (256)", with the study's values
+/// in brackets. Leaves out seeds, choices of `best_of`, the frequency of evaluations, and effects of the number of
+/// heads. "no x" is a key that the other trials lack.
 std::vector<std::string> profile_changes(const Study& profile, const Study& base);
 
 }  // namespace headroom::experiments

@@ -19,7 +19,7 @@ bool is_path_of_trial(const std::string& path) {
   return table != path && (table == "task" || table == "model" || table == "train");
 }
 
-/// The keys of [sweep] as they stand.
+/// The keys of [sweep] as written.
 struct Parts {
   const Value *seed, *zip, *points;
   std::vector<std::string> constraints;
@@ -40,7 +40,7 @@ Parts take_parts(Reader& in) {
   return parts;
 }
 
-/// Refuses a list before its values are looked at: as many trials could not be trained.
+/// Refuses a long list before looking at its values: that many trials could not be trained.
 bool is_too_long(const Value& list, const std::string& path, Complaints& problems) {
   constexpr size_t most_values = 100000;
   const bool is_long = list.kind == Value::Kind::list && list.list.size() > most_values;
@@ -168,7 +168,7 @@ void read_points(Reader& in, const Value* list, Sweep& sweep) {
   if (!axis.positions.empty()) sweep.axes.push_back(std::move(axis));
 }
 
-/// Which axis is x, which choose, which make curves.
+/// Decides which axis is x, which ones choose, and which ones make curves.
 void assign_roles(Sweep& sweep, const std::string& x_key, Complaints& problems) {
   std::vector<SweepAxis*> plain;
   bool has_x = false;
@@ -185,7 +185,7 @@ void assign_roles(Sweep& sweep, const std::string& x_key, Complaints& problems) 
     }
   }
   if (has_x || x_key.empty()) return;
-  if (plain.size() == 1) plain[0]->role = Role::x;  // x is what this axis makes of x_key
+  if (plain.size() == 1) plain[0]->role = Role::x;  // x is the value of x_key on this axis
   if (plain.size() > 1)
     problems.add(sweep.place, "sweep",
                  fmt::format("does not sweep the report's x axis, {}, but more than one other key", x_key));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t most_seeds = 1000;
 constexpr size_t most_grid_values = 100;
-constexpr double closest = 1.05;        ///< neighbours that three digits tell apart
+constexpr double closest = 1.05;        ///< neighbours that differ in three digits
 constexpr double grid_rounding = 1.01;  ///< three digits are within this factor
 
 /// Three significant digits: 0.00316.
@@ -27,7 +27,7 @@ Value real_value(double x, const Place& place) {
   return value;
 }
 
-/// The first grid, and what is between its neighbours.
+/// The first grid, and the spacing of its neighbours.
 struct WrittenGrid {
   std::vector<Value> values;
   double times = 0;

@@ -31,7 +31,7 @@ Schema make_schema() {
   return schema;
 }
 
-/// A longer list of words than `most_words` is cut to its first ones.
+/// A list of more than `most_words` words is cut to its first ones.
 constexpr size_t most_words = 24, first_words = 6;
 
 std::string type_text(const Key& key, bool in_full) {
@@ -53,7 +53,7 @@ std::string type_text(const Key& key, bool in_full) {
   return fmt::format("{} | … ({} words; headroom schema {} lists them)", words, key.words.size(), key.path);
 }
 
-/// "integer >= 1, default 32": all but the doc.
+/// "integer >= 1, default 32": everything except the doc.
 std::string value_text(const Key& key, bool in_full) {
   std::string text = type_text(key, in_full);
   if (const std::string bounds = key.bounds.str(); !bounds.empty()) text += " " + bounds;
@@ -61,7 +61,7 @@ std::string value_text(const Key& key, bool in_full) {
   return key.default_text.empty() ? text : text + ", default " + key.default_text;
 }
 
-/// Whether a key is `under` or below it.
+/// True if a key is `under` or below it.
 bool is_under(const std::string& path, const std::string& under) {
   return under.empty() || path == under || path.starts_with(under + ".");
 }

@@ -3,7 +3,7 @@
 
 namespace headroom::experiments {
 
-/// Every key of a study file, as the binders read them.
+/// Every key of a study file, collected from the binders.
 const Schema& study_schema();
 
 }  // namespace headroom::experiments

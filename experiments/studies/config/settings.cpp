@@ -27,7 +27,7 @@ void pin(Value& axis, const Value& value) {
   else axis = list;
 }
 
-/// Paths that zip and points tie together: one of them alone cannot be set.
+/// Paths tied together by zip and points: none can be set alone.
 std::vector<std::string> tied_paths(const Value& sweep) {
   std::vector<std::string> paths;
   if (const Entry* zip = sweep.find("zip"))
@@ -39,8 +39,7 @@ std::vector<std::string> tied_paths(const Value& sweep) {
   return paths;
 }
 
-/// The setting, its value in quotes where that is a word that TOML knows only so: model.positions=rope,
-/// task.source=../mine.txt.
+/// The setting, with quotes around a value that TOML needs them for: model.positions=rope, task.source=../mine.txt.
 std::string quote_word(const std::string& text) {
   bool is_quoted = false;
   const auto ends_key = [&](char c) {

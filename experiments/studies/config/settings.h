@@ -7,12 +7,12 @@
 
 namespace headroom::experiments {
 
-/// "train.steps=10" (TOML) as a table that can be merged; a word needs no quotes ("model.positions=rope"). Throws Error
-/// naming the setting.
+/// Parses "train.steps=10" (TOML) into a table that can be merged; words need no quotes ("model.positions=rope").
+/// Throws Error naming the setting.
 Value parse_setting(const std::string& text);
 
-/// Lets settings win over a sweep: a key of the grid that is set gets that one value, in the form (best_of or not) that
-/// it has. Reports settings that a sweep would override without a word.
+/// Makes settings override a sweep: a swept key that is set gets that one value, in its present form (best_of or not).
+/// Reports settings that a sweep would silently override.
 void pin_swept(Value& root, const std::vector<Value>& settings, Complaints& problems);
 
 }  // namespace headroom::experiments

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// HEADROOM_SHARE, else PREFIX/share/headroom for the running PREFIX/bin/headroom; empty where the system does not say
-/// what runs. Found from the program, not compiled in: an installation may be moved.
+/// HEADROOM_SHARE, else PREFIX/share/headroom for the running PREFIX/bin/headroom; empty if the system does not say
+/// which program runs. Relative to the program, not compiled in: installations may be moved.
 fs::path share_folder() {
   if (const char* const given = std::getenv("HEADROOM_SHARE"); given && *given) return given;
   std::error_code error;
@@ -37,7 +37,7 @@ bool is_a_folder(const fs::path& path) {
   return fs::is_directory(path, unreadable);
 }
 
-/// Whether a file is a study of that id. One that cannot be read as TOML is none.
+/// True if a file is a study with that id; false if it is not readable as TOML.
 bool is_study_of(const fs::path& file, const std::string& id) {
   try {
     const Value document = read_toml(file.string());

@@ -5,12 +5,12 @@
 
 namespace headroom::experiments {
 
-/// A file or folder of the source tree, such as "experiments/tools/bench/workloads.toml": as it lies below the working
-/// folder, else below HEADROOM_SHARE, or without it as it was installed beside the program (PREFIX/share/headroom for
-/// PREFIX/bin/headroom), else `path` itself.
+/// Finds a file or folder of the source tree, such as "experiments/tools/bench/workloads.toml": below the working
+/// folder, else below HEADROOM_SHARE if set, or as installed with the program (PREFIX/share/headroom for
+/// PREFIX/bin/headroom). Otherwise returns `path`.
 std::filesystem::path shipped_file(const std::string& path);
 
-/// The study files (*.toml) of a folder, sorted; none of one that cannot be read.
+/// The study files (*.toml) of a folder, sorted; none if it cannot be read.
 std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folder);
 
 /// The study file that `name` means: a file of that name; that of a study's id, "ngram-tradeoff", in the working

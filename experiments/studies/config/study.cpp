@@ -26,7 +26,7 @@ void erase(Value& table, const std::string& key) {
   std::erase_if(table.table, [&](const Entry& entry) { return entry.key == key; });
 }
 
-/// "own" for the base profile of a file that speaks of no paper and has no profiles, else its name.
+/// "own" for the base profile of a file that mentions no paper and has no profiles, else its name.
 std::string profile_name(const Value& file, const std::string& profile) {
   const bool is_own = !file.find("profile") && !find_path(file, "study.paper");
   return profile == base_profile && is_own ? own_profile : profile;
@@ -43,7 +43,7 @@ std::vector<std::string> profile_names(const Value& file, Complaints& problems) 
   return names;
 }
 
-/// The file's keys with those of one profile in their place.
+/// Replaces the file's keys by those of one profile.
 Value with_profile(const Value& file, const std::string& profile, Complaints& problems) {
   Value root = file;
   erase(root, "profile");
@@ -68,7 +68,7 @@ Overlay overlay_of(const Value& root, Complaints& problems) {
   return bind_overlay(report);
 }
 
-/// Plans the trials of one [[series]]. The names of the curves that they make, in order.
+/// Plans the trials of one [[series]]. Returns the names of their curves, in order.
 std::vector<std::string> add_trials(const Value& bound, const std::string& x_key, const std::string& name, Study& study,
                                     Complaints& problems) {
   const Sweep sweep = read_sweep(bound, x_key, problems);
@@ -86,7 +86,7 @@ std::vector<std::string> add_trials(const Value& bound, const std::string& x_key
   return curves;
 }
 
-/// A study whose trials are planned, and what [study], [report] and the claims are read from.
+/// A study with planned trials, and the readers' input for [study], [report] and the claims.
 struct PlannedStudy {
   Study study;
   Value root;
@@ -138,12 +138,12 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
   for (auto name = study.series.begin(); name != study.series.end(); ++name)
     if (std::find(study.series.begin(), name, *name) != name)
       problems.add(root.find("series")->place, "series", fmt::format("two curves are called \"{}\"", excerpt(*name)));
-  if (study.series.empty()) study.series = names;  // for claims, where nothing could be planned
+  if (study.series.empty()) study.series = names;  // for claims, if nothing could be planned
   study.head.report.overlays = std::move(overlays);
   return planned;
 }
 
-/// Adds what one profile knows of its series.
+/// Adds one profile's knowledge of its series.
 void add_scope(const Study& study, std::map<std::string, SeriesScope>& known) {
   for (const PlannedTrial& trial : study.trials) {
     SeriesScope& series = known[trial.series];
@@ -194,7 +194,7 @@ void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>&
                  "until = \"decided\" needs a [[claim]]: there is nothing to decide");
 }
 
-/// The trials of a study, and what is made of them, but for the keys of trials: equal texts for equal results.
+/// A study's trials and report without the keys of trials: equal texts mean equal results.
 std::string substance(PlannedStudy planned) {
   std::string text;
   for (const auto* trials : {&planned.study.trials, &planned.study.later})

@@ -8,23 +8,23 @@
 
 namespace headroom::experiments {
 
-/// One study file under one profile: what to train, and what to make of it.
+/// One study file under one profile: its trials, and their report.
 struct Study {
-  std::string given;                 ///< the file or id that it was loaded by; "" of a stored one
+  std::string given;                 ///< the file or id it was loaded by; "" for a stored one
   std::string profile;               ///< of the file
   std::string run;                   ///< the name of its runs: run_name() of the profile and head.overrides
   StudyInfo head;                    ///< with every series' overlay in head.report
   std::vector<std::string> series;   ///< names of the curves, in order; {""} when there is only one without a name
-  std::vector<PlannedTrial> trials;  ///< of the first round: of all, where a study has one only
+  std::vector<PlannedTrial> trials;  ///< of the first round: of all, if a study has only one
   std::vector<PlannedTrial> later;   ///< those that further rounds may add (run/rounds.h)
   std::optional<SeedRule> seed_rule;
   std::vector<std::string> changes;  ///< profile_changes() from the study's own keys; none in their own profile
   std::string resolved;              ///< the file as TOML, with the profile and the settings in place
 };
 
-/// The profile of a file's own keys, which [profile.paper] may add to.
+/// The profile of a file's own keys, which [profile.paper] may extend.
 inline constexpr const char* base_profile = "paper";
-/// What that profile is called in a file that has no profiles and repeats nothing of the paper (no study.paper).
+/// The name of that profile in a file without profiles that repeats nothing from the paper (no study.paper).
 inline constexpr const char* own_profile = "own";
 
 /// Reads a study: a file, or a study's id (study_file()). Keys of [profile.PROFILE] replace the file's; those of each

@@ -20,7 +20,7 @@ using Role = SweepAxis::Role;
 
 constexpr size_t most_trials = 100000;
 
-/// How one value is called: "heads=4", "positions=alibi"; a table by what is in it: "delta alpha=8".
+/// The label of one value: "heads=4", "positions=alibi"; a table by its content: "delta alpha=8".
 std::string label_of(const std::string& path, const Value& value) {
   if (value.kind == Value::Kind::text) return fmt::format("{}={}", last_word(path), value.text);
   if (value.kind != Value::Kind::table) return fmt::format("{}={}", last_word(path), in_line(value));
@@ -43,7 +43,7 @@ struct Combination {
   std::vector<std::string> curves;  ///< its label on each axis that makes curves
 };
 
-/// What a trial is bound from: without the sweep itself, whose lists would be copied for each of its trials.
+/// The table to bind trials from, without the sweep, whose lists would be copied for each trial.
 Value without_sweep(const Value& root) {
   Value rest = root;
   std::erase_if(rest.table, [](const Entry& entry) { return entry.key == "sweep"; });
@@ -97,7 +97,7 @@ std::string no_number(const std::string& path, const Numbers& numbers, const cha
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
-/// Why a key cannot be on the x axis.
+/// The reason why a key cannot be on the x axis.
 std::string no_x(const std::string& key, const Sweep& sweep, const Numbers& numbers) {
   for (const SweepAxis& axis : sweep.axes)
     if (std::find(axis.paths.begin(), axis.paths.end(), key) != axis.paths.end())
@@ -134,7 +134,7 @@ void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, siz
                fmt::format("no trial meets all constraints; {} combinations were tried", total));
 }
 
-/// Whether the constraints leave each label of a curve axis one x, and each x one label, all other labels being equal:
+/// True if, with all other labels equal, the constraints leave each label of a curve axis one x, and each x one label:
 /// its curves would have one point each.
 bool is_tied_to_x(const std::vector<Combination>& kept, size_t axis) {
   std::map<std::string, std::map<double, std::string>> label_of_x;
@@ -164,8 +164,8 @@ void name_curves(std::vector<Combination>& kept, const Sweep& sweep, const std::
   }
 }
 
-/// Two trials at one place of a curve would be averaged as if they were two seeds, and one trial at two places of it
-/// would be compared with itself.
+/// Refuses two trials at one place of a curve, which would be averaged like two seeds, and one trial at two places,
+/// which would be compared with itself.
 void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep, Complaints& problems) {
   std::map<std::string, const PlannedTrial*> places, ids;
   for (const PlannedTrial& trial : trials) {

@@ -26,12 +26,12 @@ struct SeedRule {
 
 /// Keys that vary together: one key of the grid, or several (`zip`, `points`).
 struct SweepAxis {
-  /// What its positions are: points of a curve, choices to be made on validation, or curves of their own.
+  /// The kind of its positions: points of a curve, choices made on validation, or separate curves.
   enum class Role { x, choice, curve };
   struct Position {
     std::vector<Value> values;  ///< one per path
     std::string name;           ///< "" unless the file gives one
-    bool is_later = false;      ///< only rounds after the first may have it
+    bool is_later = false;      ///< only for rounds after the first
   };
   std::vector<std::string> paths;  ///< "model.heads"
   std::vector<Place> places;       ///< of each path
@@ -50,7 +50,7 @@ struct Constraint {
 struct Sweep {
   Place place;
   std::vector<SweepAxis> axes;        ///< curves first, otherwise in the order of the file
-  std::vector<int64_t> seeds{0};      ///< all that rounds may come to
+  std::vector<int64_t> seeds{0};      ///< all seeds that rounds may reach
   std::optional<SeedRule> seed_rule;  ///< seed = { until = "decided" }
   std::vector<Constraint> constraints;
 };
@@ -83,7 +83,7 @@ std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string
 ///
 /// `x_key` decides which axis is the report's x: the one that sweeps it, or the only one that is no best_of.
 Sweep read_sweep(const Value& root, const std::string& x_key, Complaints& problems);
-/// What [sweep] may hold, for the schema.
+/// Describes [sweep] for the schema.
 void describe_sweep(Reader& in);
 
 /// Writes the keys of each [sweep] of a document (of its profiles and series, too) as dotted paths, so that

@@ -5,7 +5,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// Part of every id: raised when the same config no longer gives the same numbers, so that old trials are run again.
+/// Part of every id. Raise it when the same config gives other numbers, so that old trials are run again.
 constexpr int code_version = 3;
 
 std::string id_for(int version, const std::string& canonical) {

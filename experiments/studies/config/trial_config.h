@@ -11,11 +11,11 @@
 
 namespace headroom::experiments {
 
-/// Which weights a trial is judged by: those of the last step, or those of the best validation so far.
+/// The weights to judge a trial by: those of the last step, or those of the best validation so far.
 enum class Judged { last, best };
 
-/// What the weights are before the first update: drawn by model.init, or drawn and then those of the proof of Theorem 1
-/// for the task written over them, its slopes alone or all (Task::construct).
+/// The weights before the first update: drawn by model.init, or drawn and then overwritten with those from the proof of
+/// Theorem 1 for the task, only the slopes or all (Task::construct).
 enum class Start { drawn, slopes, constructive };
 
 /// A validation metric and the value that it is to reach: trials get a metric "steps_to".
@@ -35,7 +35,7 @@ struct TrainConfig : tasks::TrainerConfig {
   Judged judged = Judged::last;
   Start start = Start::drawn;
   std::optional<StepsTo> steps_to{};
-  int64_t patience = 0;   ///< validations in a row that are not the best before it ends; 0: no such end
+  int64_t patience = 0;   ///< successive validations without a new best before training ends; 0: no early stop
   int64_t log_every = 0;  ///< steps between training losses of the history; 0: about 100 of them
   engine::Precision precision = engine::Precision::f32;
   bool tf32 = false;   ///< f32 products of a GPU read 10 bits of mantissa; part of a trial's id where it is on
@@ -50,11 +50,11 @@ struct TrainConfig : tasks::TrainerConfig {
 /// Everything that decides a trial's numbers.
 struct TrialConfig {
   tasks::TaskConfig task;
-  models::TransformerConfig model;  ///< what the task decides (length, vocabulary, dims) is set when it runs
+  models::TransformerConfig model;  ///< the task decides length, vocabulary and dims when it runs
   TrainConfig train;
   int64_t seed = 0;
-  /// JSON of every key that was read for a part, with its resolved value, defaults included, keys sorted. A config that
-  /// is changed after it was read keeps the records of what was read.
+  /// JSON of every key read for a part, with its resolved value, defaults included, keys sorted. A config that is
+  /// changed later keeps its original records.
   std::string task_record = "{}", model_record = "{}", train_record = "{}";
 };
 
@@ -62,9 +62,9 @@ struct TrialConfig {
 std::string canonical_json(const TrialConfig& config);
 /// 32 hexadecimal digits: 128-bit FNV-1a of the canonical JSON and of the version of the training code.
 std::string trial_id(const TrialConfig& config);
-/// The same of a canonical JSON.
+/// The same for a canonical JSON.
 std::string trial_id_of(const std::string& canonical);
-/// Whether an id is that of a canonical JSON, for this version of the training code or an earlier one.
+/// True if an id belongs to a canonical JSON, for this version of the training code or an earlier one.
 bool is_id_of_config(const std::string& id, const std::string& canonical);
 
 }  // namespace headroom::experiments
