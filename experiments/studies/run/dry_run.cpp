@@ -35,8 +35,8 @@ double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-/// Multiply-adds of products, and about forty operations for each attention weight: exponentials and memory traffic
-/// that the count of FLOPs leaves out but narrow heads are made of.
+/// Multiply-adds of products, and about forty operations per attention weight: exponentials and memory traffic, which
+/// FLOPs leave out but which dominate narrow heads.
 double work_of_step(const models::TransformerConfig& model, int64_t batch, int64_t length) {
   double heads = 0;
   models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t times) {
@@ -46,14 +46,14 @@ double work_of_step(const models::TransformerConfig& model, int64_t batch, int64
   return 3 * models::forward_flops(model, batch, length) + 40 * weights;
 }
 
-/// The record of [train] without its learning rate, which costs nothing.
+/// The record of [train] without its learning rate, which does not affect cost.
 std::string without_rate(std::string record) {
   const size_t begin = record.find("\"lr\":");
   if (begin == std::string::npos) return record;
   return record.erase(begin, record.find_first_of(",}", begin) - begin);
 }
 
-/// What a trial's cost depends on: everything but its seed, its learning rate and what its data is made of.
+/// The key of a trial's cost: everything except its seed, its learning rate and its data's content.
 std::string cost_key(const TrialConfig& config, const tasks::Task* task) {
   const tasks::ModelInterface io = task ? task->model_interface() : tasks::ModelInterface{};
   return fmt::format("{}|{}|{}|{}|{}|{}|{}", config.model_record, without_rate(config.train_record), io.length,
@@ -82,7 +82,7 @@ void group_trials(const std::vector<const PlannedTrial*>& trials, WorkPool& pool
   }
 }
 
-/// Which groups to time: all, or evenly many between the least and the most work.
+/// Chooses the groups to time: all, or a spread from the least to the most work.
 std::vector<size_t> choose_samples(const std::vector<CostGroup>& groups, size_t most_groups) {
   std::vector<size_t> order(groups.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -114,7 +114,7 @@ TrialTimes time_trial(TrialConfig config, const tasks::Work& work, const RunOpti
                                         return !is_enough && !is_stopped(options);
                                       },
                                       {.stop = options.stop});
-  // One that diverges has timed its steps up to there, and may do so in the study, too.
+  // A diverging trial has timed its steps up to there, and may diverge in the study, too.
   require(first.status != TrialStatus::failed || calls.size() > 1, "{}", first.message);
   TrialTimes timing;
   timing.setup = calls.empty() ? 0 : calls[0];
@@ -138,7 +138,7 @@ TrialTimes time_trial(TrialConfig config, const tasks::Work& work, const RunOpti
   return timing;
 }
 
-/// The mean of `jobs` copies that run side by side, as trials of a study do.
+/// The mean of `jobs` copies running side by side, as a study's trials do.
 TrialTimes time_side_by_side(const TrialConfig& config, const tasks::Work& work, int jobs, int threads_each,
                              const RunOptions& options, const DryRunEffort& effort) {
   std::mutex mutex;
@@ -172,7 +172,7 @@ double trial_seconds(const CostGroup& group) {
          (validations + tests) * group.times.measure;
 }
 
-/// Groups that were not timed: the nearest one's seconds, scaled by work.
+/// Scales untimed groups from the nearest timed one by work.
 void scale_untimed(std::vector<CostGroup>& groups) {
   for (CostGroup& group : groups) {
     if (group.is_timed) continue;
@@ -186,7 +186,7 @@ void scale_untimed(std::vector<CostGroup>& groups) {
   }
 }
 
-/// When the last of `jobs` workers is done with the first trials, each taking the next as soon as it is free.
+/// Time until the last of `jobs` workers finishes the first trials, each taking the next one as soon as it is free.
 double makespan(const DryRun& plan, int64_t trials) {
   std::vector<double> busy(static_cast<size_t>(plan.jobs));
   for (size_t i = 0; i < static_cast<size_t>(trials); ++i)

@@ -23,13 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `damage` is that of the database alone.
+/// `damage` covers only the database.
 struct Findings : StoreHealth {
-  std::map<std::string, std::string> broken;  ///< path of a file → what is wrong with it
+  std::map<std::string, std::string> broken;  ///< path of a file → its problem
   bool is_plan_sound = true;
 };
 
-/// The message of an Error in f(); none when it has none.
+/// The message of an Error in f(); none if it throws none.
 std::optional<std::string> error_in(const std::function<void()>& f) {
   try {
     f();
@@ -64,7 +64,7 @@ void each_sound(const Database& database, Findings& found, const std::function<v
   };
   const auto broken = error_in([&] { for_each_trial(database, Depth::whole, take, on_damage); });
   if (broken) found.damage.push_back(*broken);
-  // One row out of order hides those behind it from a pass over the table, but not from a search for their ids.
+  // A row out of order hides later ones from a pass over the table, but not from a search by id.
   std::set<std::string> ids;
   for (const auto& [id, what] : suspects) ids.insert(id);
   for (const char* sql : {"SELECT trial FROM plan", "SELECT id FROM trials ORDER BY id DESC"})
@@ -121,7 +121,7 @@ void check_files(const fs::path& folder, const std::map<std::string, std::string
 
 Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f) {
   Findings found;
-  if (is_empty(database)) return found;  // being made: nothing can lie beside it yet
+  if (is_empty(database)) return found;  // just being created: nothing can lie next to it yet
   if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
   std::map<std::string, std::string> weights;  // trial → checksum
   each_sound(database, found, [&](TrialRecord&& trial) {
@@ -138,7 +138,7 @@ Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f
   return found;
 }
 
-/// What lies in the folder of leases that is no file.
+/// Things in the folder of leases that are not files.
 std::vector<Fault> no_leases(const fs::path& run) {
   std::vector<Fault> strays;
   const OpenFolder folder(run / "claims");
@@ -168,7 +168,7 @@ Findings examine_shared(const fs::path& store) {
   return found;
 }
 
-/// What it did, a line each.
+/// Repairs a shared folder; returns its actions, a line each.
 std::vector<std::string> repair_shared(const fs::path& run) {
   if (has_store_file(run)) share_run(run);
   std::vector<Fault> differing;
@@ -180,8 +180,8 @@ std::vector<std::string> repair_shared(const fs::path& run) {
   return done;
 }
 
-/// Gives FILE a second name, FILE.damaged-1 or the first number that is free, and returns it: whatever then takes the
-/// first name, and whenever that is stopped, the old bytes are there.
+/// Adds a second name for FILE, FILE.damaged-N with the first free N, and returns it: the old bytes survive whatever
+/// takes the first name, even after an interruption.
 fs::path keep_aside(const fs::path& file) {
   fs::path old;
   for (int n = 1; old.empty() || fs::exists(old); ++n) old = fmt::format("{}.damaged-{}", file.string(), n);
@@ -191,14 +191,14 @@ fs::path keep_aside(const fs::path& file) {
   return old;
 }
 
-/// Throws Error when another process has the store open: only then can SQLite not leave its write-ahead log.
+/// Throws Error if another process has the store open; otherwise SQLite can remove its write-ahead log.
 void take_alone(Database& database) {
   const auto refused = error_in([&] { database.run("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE"); });
   require(!refused || refused->find("locked") == std::string::npos,
           "{}: a process uses it; stop that one before the repair", database.path().string());
 }
 
-/// Writes a store with all sound trials of `path` in its place. Returns where the old one is.
+/// Writes a store with all sound trials of `path` in its place. Returns the path of the old one.
 fs::path write_anew(const fs::path& path) {
   const fs::path fresh = path.string() + ".repair";
   std::error_code error;
@@ -214,7 +214,7 @@ fs::path write_anew(const fs::path& path) {
     else write_plan(to, {}, {});
     transaction.commit();
     add_annotation_tables(to);
-    error_in([&] {  // a table that cannot be read is lost, the trials are not
+    error_in([&] {  // an unreadable table is lost, the trials are not
       for (const Note& note : read_notes(from, Changed::leave_out)) write_note(to, note);
       for (const std::string& tag : read_tags(from, Changed::leave_out)) write_tag(to, tag);
     });
@@ -229,7 +229,7 @@ fs::path write_anew(const fs::path& path) {
 
 Findings examine_file(const fs::path& store) {
   Database database(store, true);
-  const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
+  const RunStore readable(store, RunStore::Access::read);  // reports a wrong version
   return examine(database, [](TrialRecord&&) {});
 }
 
@@ -244,7 +244,7 @@ StoreHealth examine_store(const fs::path& store) {
 std::vector<std::string> repair_store(const fs::path& store) {
   const fs::path folder = store.parent_path();
   const bool has_shards = is_shared(folder);
-  // One that is stopped is no sign of life, and writes on where it was once it is woken.
+  // A suspended process shows no sign of life, but goes on writing once it is woken.
   for (const Lease& lease :
        has_shards ? LeaseFiles(folder / "claims").all() : RunStore(store, RunStore::Access::read).leases())
     require(!is_alive(lease) && !is_here(lease.owner),

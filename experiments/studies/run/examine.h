@@ -6,12 +6,12 @@
 
 namespace headroom::experiments {
 
-/// What examine_store() found.
+/// The findings of examine_store().
 struct StoreHealth {
   int64_t sound = 0;      ///< trials whose bytes have their checksums
   int64_t unchecked = 0;  ///< trials without checksums that can be read
   int64_t files = 0;      ///< sound weights and checkpoints
-  /// What is not as it was written, a line each, with what repair_store() does about it.
+  /// Everything that is not as it was written, a line each, with what repair_store() does about it.
   std::vector<std::string> damage;
 };
 

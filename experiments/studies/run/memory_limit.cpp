@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// The number in a file; none for "max" and for a file that is not there.
+/// The number in a file; none for "max" and for a missing file.
 std::optional<double> number_in(const fs::path& file) {
   std::ifstream in(file);
   std::string word;

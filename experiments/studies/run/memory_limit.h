@@ -6,9 +6,9 @@
 
 namespace headroom::experiments {
 
-/// Bytes that this process may have before the system ends it, and what says so.
+/// Memory that the system allows this process, and the source of that limit.
 struct MemoryLimit {
-  double bytes = 0;    ///< infinite where nothing is known
+  double bytes = 0;    ///< infinite if unknown
   std::string source;  ///< "the machine's memory", "the limit in /sys/fs/cgroup/x/memory.max"
 };
 
@@ -16,7 +16,7 @@ struct MemoryLimit {
 /// group and of every group around that, of version 1 (memory.limit_in_bytes) and version 2 (memory.max). `root` stands
 /// in front of /proc and /sys.
 MemoryLimit memory_limit(const std::filesystem::path& root = "/");
-/// What is free now on a device that is not the CPU: "the free memory of cuda:0". Throws Error where it is not there.
+/// The memory now free on a device other than the CPU: "the free memory of cuda:0". Throws Error if it does not exist.
 MemoryLimit device_memory_limit(engine::Device device);
 
 }  // namespace headroom::experiments

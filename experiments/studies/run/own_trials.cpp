@@ -41,7 +41,7 @@ void discard(const fs::path& file) {
   fs::remove(file, ignored);
 }
 
-/// A folder in the file's place is set aside: a trial that has ended is kept whatever lies there.
+/// Sets a folder in the file's place aside: an ended trial is kept whatever lies there.
 void move_to(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (fs::is_directory(fs::symlink_status(to, error))) OpenFolder(to.parent_path()).set_aside(to.filename());
@@ -49,7 +49,7 @@ void move_to(const fs::path& from, const fs::path& to) {
   require(!error, "{}: cannot be replaced: {}", to.string(), error.message());
 }
 
-/// Gone at the end, unless it has got another name.
+/// Removes the file at the end, unless it was renamed.
 struct Staged {
   const fs::path path;
   explicit Staged(fs::path where) : path(std::move(where)) {}
@@ -84,7 +84,7 @@ bool LeaseKeeper::update(const std::string& trial, int64_t step, int64_t steps, 
 void LeaseKeeper::renew_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(renewal_seconds), [this] { return is_stopped_; })) {
-    try {  // also where there is no memory: nobody catches what leaves a thread
+    try {  // also out of memory: nobody catches what leaves a thread
       std::vector<Lease> leases;
       for (const auto& [trial, lease] : held_) leases.push_back(lease);
       lock.unlock();
@@ -138,7 +138,7 @@ fs::path OwnedFiles::stages() const {
 }
 
 fs::path OwnedFiles::staged(const fs::path& file) const {
-  // An owner's name holds what no file's may.
+  // An owner's name may contain characters that file names cannot.
   const std::string owner = Digest().add(owner_.name).hex().substr(0, 16);
   return file.parent_path() / fmt::format("{}.{}.staged", file.stem().string(), owner);
 }
@@ -180,7 +180,7 @@ bool OwnedFiles::keep_outcome(TrialRecord& trial, const models::NamedTensors& we
       trial.weights = tasks::save_weights(file.path, weights,
                                           {{"trial", trial.id}, {"config", trial.config}, {"headroom", trial.code}});
     } catch (const Error&) {
-      // The new owner has removed what this one was writing.
+      // The new owner has removed the file that this one was writing.
       if (!store_.while_held(trial.id, owner_, [] {})) return false;
       throw;
     }
@@ -221,7 +221,7 @@ void OwnedFiles::tidy() {
       if (file.extension() == ".safetensors" && is_finished(trial) && !trained.contains(trial)) discard(file);
     }
     // Those who hold a lease may have found it there, and not yet put anything into it.
-    if (trained.empty()) discard(folder_ / "checkpoints");  // only when it is empty
+    if (trained.empty()) discard(folder_ / "checkpoints");  // only if it is empty
   });
   for (const Lease& lease : left) store_.release(lease.trial, lease.owner);
 }

@@ -13,7 +13,7 @@
 
 namespace headroom::experiments {
 
-/// Renews this process's leases in a store every few seconds, from a thread of its own, with how far each trial is.
+/// Renews this process's leases in a store every few seconds, on a thread of its own, with each trial's progress.
 class LeaseKeeper {
  public:
   explicit LeaseKeeper(RunStore& store);
@@ -22,10 +22,10 @@ class LeaseKeeper {
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   const Owner& owner() const { return owner_; }
-  /// Notes how far a trial is. False when the latest renewal found its lease to be another's.
+  /// Records a trial's progress. False if the latest renewal found that another process holds the lease.
   bool update(const std::string& trial, int64_t step, int64_t steps, double loss);
 
-  /// Keeps one trial's lease while it lives, and then gives it back if it is still there.
+  /// Keeps one trial's lease for its lifetime, then gives it back if it still exists.
   class Hold {
    public:
     Hold(LeaseKeeper& keeper, std::string trial);
@@ -51,11 +51,11 @@ class LeaseKeeper {
   std::thread thread_;
 };
 
-/// What lies under the name of a trial's weights.
+/// The state of a trial's weights file.
 enum class KeptWeights {
-  sound,    ///< those of its row
-  missing,  ///< nothing
-  changed   ///< others, or bytes that have changed
+  sound,    ///< match its row
+  missing,  ///< no file
+  changed   ///< other weights, or damaged ones
 };
 
 /// The files of a study's trials that this process trains: checkpoints, weights, stages. Checkpoints and weights are
@@ -64,26 +64,26 @@ enum class KeptWeights {
 /// of what another has made since.
 class OwnedFiles {
  public:
-  /// `store` must outlive this.
+  /// `store` must outlive this object.
   OwnedFiles(std::filesystem::path folder, RunStore& store, const Owner& owner);
 
   std::filesystem::path checkpoint(const std::string& id) const;
-  /// Where formulas keep their stages: a folder for each instruction set, since another's bits differ.
+  /// The folder for formulas' stages: one for each instruction set, since their bits differ.
   std::filesystem::path stages() const;
 
-  /// Compares a trial's weights with the checksum of its row; all bytes are read.
+  /// Compares a trial's weights with the checksum in its row, reading all bytes.
   KeptWeights look_at_weights(const std::string& id, const std::string& checksum) const;
 
-  /// Makes the folder of checkpoints, and removes what killed processes left of this trial's.
+  /// Makes the folder of checkpoints, and removes this trial's files left by killed processes.
   void prepare(const std::string& id);
-  /// Has `write` write a checkpoint to the path that it is given, and puts it in place. False when the trial is another
-  /// process's now.
+  /// Calls `write` to write a checkpoint to the given path, and puts it in place. False if another process now owns the
+  /// trial.
   bool keep_checkpoint(const std::string& id, const std::function<void(const std::filesystem::path&)>& write);
   /// Writes the weights of a trial that has ended, and keeps both: the row and they appear together. False when the
   /// trial is another process's now. Sets `trial.weights`.
   bool keep_outcome(TrialRecord& trial, const models::NamedTensors& weights);
 
-  /// Removes what killed processes left of trials that nobody trains, and the folder of checkpoints once it is empty.
+  /// Removes files that killed processes left of trials nobody trains, and the folder of checkpoints if it is empty.
   void tidy();
 
  private:

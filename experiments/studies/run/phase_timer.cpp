@@ -43,7 +43,7 @@ std::map<std::string, double> PhaseTimer::metrics(double forward_flops, double p
 
 double measured_peak() {
   constexpr int64_t n = 1024;
-  // Products without a better one: a neighbour's burst is shorter than that, or all there is.
+  // Number of products without a better one before stopping: a neighbour's burst is shorter, or permanent.
   constexpr int patience = 12;
   static std::mutex mutex;
   static std::map<int, double> best_of_threads;

@@ -10,13 +10,13 @@
 
 namespace headroom::experiments {
 
-/// Wall time of each phase of each step. Medians, because a neighbour's burst should not decide.
+/// Wall time of each phase of each step. Reports medians, which a neighbour's burst does not change.
 class PhaseTimer {
  public:
-  /// Ends `phase`, which began where the last one ended. Making the batch is not timed.
+  /// Ends `phase`, which began when the last one ended. Making the batch is not timed.
   void end(tasks::Phase phase);
 
-  /// Forgets the steps so far: they warmed caches and the allocator up.
+  /// Discards the steps so far, which warmed up caches and the allocator.
   void reset();
   int64_t steps() const { return static_cast<int64_t>(times_[0].size()); }
 

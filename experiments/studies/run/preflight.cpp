@@ -35,8 +35,8 @@ void check_sets(const Task& task) {
   for (const tasks::Split split : {tasks::Split::validation, tasks::Split::test}) task.evaluation(split, 1);
 }
 
-/// What the task and the trainer say to the config, without training: what a construction needs of the model, and the
-/// patterns, which are held against the model's own names.
+/// Runs the task's and the trainer's checks of the config without training: the model that a construction needs, and
+/// patterns, which are compared with the model's own names.
 void check_start(const TrialConfig& config, const Task& task) {
   const TrainConfig& wanted = config.train;
   require(!wanted.steps_to || task.meter()->result().count(wanted.steps_to->metric) > 0,
@@ -54,12 +54,12 @@ void check_start(const TrialConfig& config, const Task& task) {
   const tasks::Trainer trainer(transformer, task, train, rng);
 }
 
-/// What decides all of a trial but its seed.
+/// Everything that decides a trial except its seed.
 std::string record_of(const TrialConfig& config) {
   return config.task_record + config.model_record + config.train_record;
 }
 
-/// Bytes of the data that a task makes itself before anything is trained, by count.
+/// Number of bytes of data that a task generates before training.
 struct DataBytes {
   double operator()(const tasks::NextTokenConfig& config) const { return of(config.corpus); }
   double operator()(const tasks::MaskedConfig& config) const { return of(config.corpus); }
@@ -111,7 +111,7 @@ void for_each_record(const std::vector<const PlannedTrial*>& trials, const F& f)
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
-/// Whether what a trial needs there fits into so many bytes.
+/// True if a trial's need in that place fits into the given bytes.
 struct Fits {
   engine::Device::Kind where;
   double bytes;
@@ -120,7 +120,7 @@ struct Fits {
   }
 };
 
-/// The smallest number of parts of a batch with which a trial fits; 0 when none does, or it has another kind of parts.
+/// The smallest number of parts of a batch that lets a trial fit; 0 if none does, or its parts are of another kind.
 int64_t parts_that_fit(TrialConfig config, const tasks::Work& work, const Fits& fits) {
   if (config.train.parts > 1) return 0;
   for (const int64_t batch = config.train.batch; config.train.accumulate <= batch; config.train.accumulate *= 2)
@@ -128,7 +128,7 @@ int64_t parts_that_fit(TrialConfig config, const tasks::Work& work, const Fits& 
   return 0;
 }
 
-/// What of one trial would fit, in words.
+/// Describes a variant of the trial that would fit.
 std::string advice(const TrialConfig& config, const tasks::Work& work, const MemoryNeed& need, const Fits& fits) {
   if (need.state > fits.bytes) {
     const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(work))));
@@ -152,8 +152,8 @@ std::string parts_text(const MemoryNeed& need, engine::Device::Kind where) {
   return text;
 }
 
-/// Bytes that the gradient of attention works in on a GPU: of the heads that need most. In bf16 those that cuDNN takes,
-/// in its newest version; in f32 those whose probabilities are stored.
+/// Bytes of workspace for attention's gradient on a GPU, for the heads that need most. In bf16, of cuDNN's newest
+/// version; in f32, for heads whose probabilities are stored.
 double attention_workspace(const models::TransformerConfig& model, int64_t batch, int64_t length, bool is_bf16) {
   constexpr int64_t newest = 999999;
   constexpr int capability = 90;
@@ -232,7 +232,7 @@ namespace {
 
 using Hashes = std::map<std::string, std::string>;
 
-/// A data folder may move, so that only the last part of a path counts.
+/// Compares only the last part of a path: data folders may move.
 void compare_hashes(const Hashes& trained_on, const Hashes& present) {
   const auto name = [](const std::string& path) { return std::filesystem::path(path).filename(); };
   for (const auto& [path, hash] : trained_on) {
@@ -251,7 +251,7 @@ void compare_hashes(const Hashes& trained_on, const Hashes& present) {
   }
 }
 
-/// None where the data cannot be read: a study that is finished needs them no more.
+/// Empty if the data cannot be read: a finished study no longer needs them.
 Hashes present_hashes(const TrialConfig& config, WorkPool& pool) {
   try {
     return tasks::data_hashes(pool.get(config));
@@ -260,7 +260,7 @@ Hashes present_hashes(const TrialConfig& config, WorkPool& pool) {
   }
 }
 
-/// How many of the trials fit at once in one memory, the host's or a device's: see check_before_training().
+/// The number of trials that fit at once in one memory, the host's or a device's: see check_before_training().
 int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
                   engine::Device::Kind where, const MemoryLimit& limit) {
   std::map<std::string, MemoryNeed> known;
@@ -297,8 +297,8 @@ int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, WorkPool& pool
 
 LeftOut without_model(const std::vector<const PlannedTrial*>& trials, WorkPool& pool) {
   LeftOut out;
-  std::map<std::string, std::string> known;  // of a record, the message
-  std::map<std::string, int64_t> count;      // of trials, by message
+  std::map<std::string, std::string> known;  // record → message
+  std::map<std::string, int64_t> count;      // number of trials, by message
   for (const PlannedTrial* trial : trials) {
     const auto [at, is_new] = known.try_emplace(record_of(trial->config));
     if (is_new) {
@@ -307,7 +307,7 @@ LeftOut without_model(const std::vector<const PlannedTrial*>& trials, WorkPool& 
         if (!task_of(work)) std::get<std::shared_ptr<const tasks::Measurement>>(work)->check();
       } catch (const tasks::MissingModel& error) {
         at->second = error.what();
-      } catch (const Error&) {  // check_before_training() says it
+      } catch (const Error&) {  // check_before_training() reports it
       }
     }
     if (at->second.empty()) continue;

@@ -13,26 +13,26 @@
 
 namespace headroom::experiments {
 
-/// Bytes that one trial holds at least, by count.
+/// Minimum number of bytes that one trial holds.
 struct MemoryNeed {
   double state = 0;        ///< weights, gradients, moments, and the best weights where they are kept
-  double activations = 0;  ///< that one part of a batch keeps for backward
+  double activations = 0;  ///< kept by one part of a batch for backward
   double sets = 0;         ///< the validation and the test set
   double total() const { return state + activations + sets; }
 };
 
-/// What one trial needs; nothing for a formula.
+/// The memory that one trial needs; 0 for a formula.
 MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work);
-/// The part of it that is needed on the host, or on the trial's device: the sets stay on the host.
+/// The part needed on the host, or on the trial's device: the sets stay on the host.
 MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device);
 
 /// Trials that cannot be run here, as their trained model is not on this machine, where others of the study can.
 struct LeftOut {
   std::set<std::string> trials;    ///< ids
-  std::vector<std::string> notes;  ///< a line for each model: how many trials, and where it was looked for
+  std::vector<std::string> notes;  ///< a line for each model: the number of trials, and the places searched
 };
 
-/// Empty where no trial's model is here: that is an error of its own, which check_before_training() throws.
+/// Empty if no trial's model is here: check_before_training() throws an error for that.
 LeftOut without_model(const std::vector<const PlannedTrial*>& trials, WorkPool& pool);
 
 /// What is known of a sweep before its first step. Throws ConfigError with a line for each reason for which trials

@@ -50,7 +50,7 @@ std::string clock_text(double seconds) {
 std::string progress_text(const ProgressText& at, int columns) {
   constexpr int gap = 3;
   const std::string between(gap, ' ');
-  // Numbers have a width that does not change, so that the line keeps still.
+  // Numbers have a fixed width, so that the line keeps still.
   std::string first = at.left ? fmt::format("{:>5} left", clock_text(*at.left)) + between : "";
   first += fmt::format("{:>{}}/{}", at.done, digit_count(at.total), at.total);
   std::string always;
@@ -102,7 +102,7 @@ void Progress::update(int worker, const TrialStep& step) {
   if (w.now.trial != step.trial) w.from = step.step;
   w.now = step;
   latest_ = index;
-  // One trial until it ends: two that took turns could not be read.
+  // Shows one trial until it ends: alternating between two would be unreadable.
   if (shown_ >= workers_.size() || workers_[shown_].now.trial.empty()) shown_ = index;
   draw(false);
 }

@@ -11,7 +11,7 @@
 
 namespace headroom::experiments {
 
-/// How far a trial is that a worker trains.
+/// A worker's progress on a trial.
 struct TrialStep {
   std::string trial, label;  ///< id; "heads=64 lr=0.003 seed=1"; "" for none
   int64_t step = 0, steps = 1;
@@ -19,11 +19,11 @@ struct TrialStep {
   double cost = 0;  ///< of the whole trial
 };
 
-/// What a run's line on a terminal says.
+/// The content of a run's line on a terminal.
 struct ProgressText {
   int64_t done = 0, total = 0;   ///< trials
   double fraction = 0;           ///< of the whole
-  std::optional<double> left;    ///< seconds; none before anything was trained
+  std::optional<double> left;    ///< seconds; none before any training
   double so_far = 0;             ///< seconds
   std::optional<double> gflops;  ///< per second of the whole run
   TrialStep shown;               ///< a trial that is being trained
@@ -37,11 +37,11 @@ std::string progress_text(const ProgressText& at, int columns);
 /// "0:31", "1:02:10".
 std::string clock_text(double seconds);
 
-/// How a run reports its progress. `text`: on standard error, as a bar on a terminal and plain lines in a log.
+/// The form of a run's progress report. `text`: on standard error, as a bar on a terminal and plain lines in a log.
 /// `events`: JSON, one event per line, on standard output.
 enum class ProgressOutput { text, none, events };
 
-/// What a progress is of.
+/// The work whose progress is shown.
 struct ProgressScope {
   std::string study, profile;
   int64_t total = 0, done = 0;  ///< trials of the plan; those known from before
@@ -59,13 +59,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// What a worker is doing.
+  /// Updates a worker's state.
   void update(int worker, const TrialStep& step);
-  /// A worker's trial came to an end.
+  /// Records the end of a worker's trial.
   void finish_trial(int worker, const TrialRecord& trial, double cost);
-  /// Another process finished a trial of the plan.
+  /// Records that another process finished a trial of the plan.
   void finish_elsewhere(double cost);
-  /// A whole line above the bar.
+  /// Prints a whole line above the bar.
   void say(const std::string& line);
 
  private:
@@ -84,8 +84,8 @@ class Progress {
   const ProgressOutput output_;
   const bool on_terminal_, has_colours_;
   int64_t done_;
-  double ended_ = 0;    ///< cost of trials that ended since the start
-  double trained_ = 0;  ///< cost of what was trained by this process in them
+  double ended_ = 0;    ///< cost of trials that have ended since the start
+  double trained_ = 0;  ///< the part of it that this process trained
   bool drawn_ = false;
   std::vector<Worker> workers_;
   size_t latest_ = 0, shown_ = 0;  ///< workers: of the next event, of the line

@@ -21,7 +21,7 @@ namespace {
 
 using SeriesAndX = std::pair<std::string, double>;
 
-/// How many seeds of the rule come before a trial's; 0 for a study without a rule.
+/// Number of the rule's seeds before a trial's; 0 for a study without a rule.
 int64_t seeds_before(const Study& study, const PlannedTrial& trial) {
   return study.seed_rule ? trial.seed - study.seed_rule->from : 0;
 }
@@ -30,7 +30,7 @@ bool is_of_first_seeds(const Study& study, const PlannedTrial& trial) {
   return !study.seed_rule || seeds_before(study, trial) < study.seed_rule->first;
 }
 
-/// Moves those of `later` that `wanted` picks to the plan; how many.
+/// Moves trials that `wanted` picks from `later` to the plan; returns their number.
 template <class F>
 int64_t add_trials(Study& study, const F& wanted) {
   std::vector<PlannedTrial> rest;
@@ -45,7 +45,7 @@ int64_t add_trials(Study& study, const F& wanted) {
   return std::ssize(study.trials) - before;
 }
 
-/// "heads = 4, 8 of wide": where a round does something.
+/// "heads = 4, 8 of wide": the places that a round changes.
 std::string places_text(const Study& study, const std::string& series, const std::vector<double>& xs) {
   std::vector<std::string> at;
   for (const double x : xs) at.push_back(exact(x));
@@ -53,14 +53,14 @@ std::string places_text(const Study& study, const std::string& series, const std
                      series.empty() ? "" : " of " + series);
 }
 
-/// A value beyond the end of a grid that one key is to have at some x of a series.
+/// A value beyond the end of a grid that one key needs at some x of a series.
 struct Widening {
   std::string series, key;
   double value = 0;
   auto operator<=>(const Widening&) const = default;
 };
 
-/// What the plan has, and may have, at one x of a series.
+/// The planned and the possible values at one x of a series.
 struct GridAtX {
   std::map<std::string, std::set<double>> tried, untried;  ///< key → values
 };
@@ -78,7 +78,7 @@ std::map<SeriesAndX, GridAtX> grids_of(const Study& study) {
   return grids;
 }
 
-/// The next value beyond the end at which `value` stands; none where the grid goes no further.
+/// The next value beyond the end at which `value` stands; none if the grid ends there.
 std::optional<double> beyond(const GridAtX& grid, const std::string& key, double value) {
   const auto untried = grid.untried.find(key);
   const std::set<double>& tried = grid.tried.at(key);
@@ -154,7 +154,7 @@ bool add_seeds(Rounds& rounds, const Analysis& results, const std::set<std::stri
   std::map<SeriesAndX, std::map<std::string, double>> chosen;
   for (const std::string& name : series)
     for (const Point& point : results.curve(name).points) chosen[{name, point.x}] = point.choice;
-  std::set<std::string> names;  // of the series that have further seeds: others have a list of theirs
+  std::set<std::string> names;  // series with further seeds: others have their own list
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
     const auto choice = chosen.find({trial.series, trial.x});
     const bool is_added = choice != chosen.end() && trial.choice == choice->second &&

@@ -12,7 +12,7 @@ namespace headroom::experiments {
 /// Trials that came to an end, by id.
 using Records = std::unordered_map<std::string, TrialRecord>;
 
-/// What a study has come to: its plan so far and the round that is, or was last, trained.
+/// A study's progress: its plan so far, and the round in training or last trained.
 struct Rounds {
   Study study;  ///< `trials`: of all rounds so far; `later`: what further ones may still add
   int64_t round = 1;
@@ -37,13 +37,13 @@ Rounds plan_rounds(const Study& study, const Records& records);
 /// next run takes another.
 void keep_asked_for(Study& study, const std::vector<PlanEntry>& plan, const Records& records);
 
-/// What rounds have come to of which every trial is among `records`.
+/// Results of all rounds whose trials are all among `records`.
 StudyResults round_results(const Rounds& rounds, const Records& records);
 
-/// The most that a study may come to train: every value of every grid, and all seeds at one choice for each x.
+/// The largest possible plan: every value of every grid, and all seeds at one choice for each x.
 std::vector<const PlannedTrial*> largest_plan(const Study& study);
 
-/// How many rounds that may take.
+/// The largest possible number of rounds.
 int64_t most_rounds(const Study& study);
 
 }  // namespace headroom::experiments

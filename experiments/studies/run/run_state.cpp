@@ -10,7 +10,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// A mean that grows.
+/// An incremental mean.
 struct RunningMean {
   double sum = 0;
   int64_t count = 0;
@@ -23,12 +23,12 @@ struct RunningMean {
   }
 };
 
-/// Seconds of a step of each trial that is being trained, from its live curve.
+/// Seconds per step of each trial in training, from its live curve.
 std::map<std::string, double> seconds_per_step(const std::vector<LivePoint>& points) {
   std::map<std::string, double> speeds;
   for (size_t first = 0, i = 0; i < points.size(); ++i) {
     if (points[i].trial != points[first].trial) first = i;
-    // From the latest points alone: a trial that was stopped for a night has a gap between two of them.
+    // Uses only the latest points: a trial stopped for a night has a gap between two of them.
     const size_t from = std::max(first, i >= 5 ? i - 5 : 0);
     const double steps = static_cast<double>(points[i].step - points[from].step);
     if (steps > 0 && points[i].at > points[from].at) speeds[points[i].trial] = (points[i].at - points[from].at) / steps;
@@ -36,7 +36,7 @@ std::map<std::string, double> seconds_per_step(const std::vector<LivePoint>& poi
   return speeds;
 }
 
-/// What a trial takes, going by those that are finished.
+/// Estimates a trial's duration from the finished ones.
 class Durations {
  public:
   void add(const TrialState& trial) {
@@ -104,7 +104,7 @@ RunState read_run_state(const RunStore& store) {
   state.most_rounds = number("most_rounds");
   state.tags = std::move(known.tags);
   state.notes = std::move(known.notes);
-  // Leases before outcomes: a trial that ends in between is then seen as finished, never as neither.
+  // Leases before outcomes: a trial that ends in between then counts as finished, never as neither.
   const std::vector<Lease> leases = store.leases();
   const std::vector<LivePoint> points = store.live_points();
   std::unordered_map<std::string, size_t> places;

@@ -19,43 +19,43 @@ const char* name_of(TrialPhase phase);
 struct TrialState {
   PlanEntry entry;
   TrialPhase phase = TrialPhase::to_do;
-  int64_t attempts = 0;  ///< times that it came to an end
+  int64_t attempts = 0;  ///< number of times it has ended
   int64_t step = 0;      ///< updates done
-  int64_t steps = 0;     ///< updates planned, where a process has said so; 0 else
-  /// The latest training loss of a running trial; NaN where there is none.
+  int64_t steps = 0;     ///< updates planned, if a process has said so; else 0
+  /// The latest training loss of a running trial; NaN if there is none.
   double loss = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;        ///< of training, once it has ended
   std::string message{};     ///< why it failed
-  int64_t process = 0;       ///< that trains it
+  int64_t process = 0;       ///< that trains the trial
   double silence = 0;        ///< seconds since that process was heard of
   bool is_orphaned = false;  ///< a process began it and is gone: the next run goes on from its checkpoint
 };
 
-/// What a store says of its latest run.
+/// The state of a store's latest run.
 struct RunState {
   std::string title;
   int64_t round = 1, most_rounds = 0;  ///< the present one; how many there may be, 0 where a store does not say
   std::vector<TrialState> trials;      ///< each once, in the order of the plan
   int64_t finished = 0, failed = 0, running = 0;
-  int64_t most_trials = 0;  ///< that all rounds may come to
+  int64_t most_trials = 0;  ///< of all possible rounds
   /// Estimated seconds until this round's trials have ended: those to do as long as finished ones of the same place in
   /// the figure, as many at once as now. None where nothing can be said, or nobody trains.
   std::optional<double> seconds_left;
-  std::optional<double> most_seconds_left;  ///< the same of all rounds, if they train all that they may
+  std::optional<double> most_seconds_left;  ///< the same for all rounds, with every trial that they may train
   std::vector<std::string> tags;
   std::vector<Note> notes;
 
   int64_t planned() const { return static_cast<int64_t>(trials.size()); }
   int64_t to_do() const { return planned() - finished - failed - running; }
-  /// Every planned trial came to an end.
+  /// True if every planned trial has ended.
   bool is_complete() const { return running == 0 && to_do() == 0; }
 };
 
-/// Reads it in one go, without the trials' scores and curves. Throws Error as RunStore's functions do.
+/// Reads the state in one go, without the trials' scores and curves. Throws Error as RunStore's functions do.
 RunState read_run_state(const RunStore& store);
 
-/// Gives every lease the line that it had, and a new one that of a trial that has ended, so that what is watched keeps
-/// still. `lines`: trials, as they were shown last.
+/// Keeps each lease on its line, and gives a new one the line of an ended trial, so that a watched display keeps still.
+/// `lines`: trials as last shown.
 void keep_lines(std::vector<Lease>& leases, std::vector<std::string>& lines);
 
 }  // namespace headroom::experiments

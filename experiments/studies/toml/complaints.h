@@ -19,15 +19,15 @@ class ConfigError : public Error {
   std::vector<std::string> problems_;
 };
 
-/// Collects what is wrong, so that one run shows all of it.
+/// Collects problems, so that one run shows all of them.
 class Complaints {
  public:
   /// "FILE:LINE:COLUMN: train.steps: expected an integer". The same problem twice counts once.
   void add(const Place& place, const std::string& path, const std::string& message);
   void add_all(const Complaints& others);
-  /// A key that nobody reads; the nearest of all known paths is suggested.
+  /// Reports a key that nobody reads, suggesting the nearest known path.
   void add_unknown(const Place& place, const std::string& path);
-  /// A path that the schema has, always or under a condition.
+  /// Registers a path of the schema, unconditional or under a condition.
   void know(const std::string& path, const std::string& condition = "");
   size_t size() const { return found_.size() + unknown_.size(); }
   bool empty() const { return found_.empty() && unknown_.empty(); }

@@ -15,7 +15,7 @@ std::string in_line(const Value& value);
 /// TOML of a table, in its order.
 std::string to_toml(const Value& table);
 
-/// Tables and lists that may lie in one another. What reads a document walks it by recursion.
+/// Maximum nesting of tables and lists: readers of a document walk it by recursion.
 inline constexpr int deepest_toml = 128;
 
 /// Throws Error "SOURCE:LINE:COLUMN: …" where a TOML text nests tables or lists deeper than that: by dotted keys, by a

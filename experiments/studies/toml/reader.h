@@ -22,8 +22,8 @@ namespace headroom::experiments {
 
 using Numbers = std::map<std::string, double>;
 
-/// What a key is when a file does not give it: a value, a value that other keys decide (with words for it, for the
-/// schema), or nothing: std::nullopt makes the key required.
+/// The default of a key: a value, a value that other keys decide (with a description for the schema), or std::nullopt,
+/// which makes the key required.
 template <class T>
 struct Default {
   std::optional<T> value;
@@ -50,19 +50,19 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  /// False for every key while a schema is made.
+  /// Always false while a schema is made.
   bool has(const std::string& key) const { return table_->find(key) != nullptr; }
-  /// Whether a key is there and holds a string.
+  /// True if a key exists and holds a string.
   bool is_text(const std::string& key) const { return has(key) && table_->find(key)->value.kind == Value::Kind::text; }
   bool has_empty_text(const std::string& key) const { return is_text(key) && table_->find(key)->value.text.empty(); }
-  /// Where a key stands; where the table stands when the key is absent.
+  /// The place of a key, or of the table if the key is absent.
   Place place(const std::string& key) const;
   const Place& place() const { return table_->place; }
   std::string path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
   Complaints& problems() const { return problems_; }
-  /// Reports a problem with one key.
+  /// Reports a problem with a key.
   void complain(const std::string& key, const std::string& message) const;
-  /// Runs f; an Error that it throws becomes a problem with one key.
+  /// Runs f; reports an Error that it throws as a problem with the key.
   void attempt(const std::string& key, const std::function<void()>& f) const;
 
   int64_t integer(const std::string& key, const Default<int64_t>& fallback, const Bounds& bounds, const char* doc);
@@ -78,7 +78,7 @@ class Reader {
   /// The same by name, for an enumeration.
   template <class E>
   E choice(const std::string& key, E fallback, const std::vector<std::pair<const char*, E>>& names, const char* doc);
-  /// Reads a key into a field, whose value is what the key is when a file does not give it.
+  /// Reads a key into a field, whose present value is the default.
   void set(const std::string& key, int64_t& field, const Bounds& bounds, const char* doc) {
     field = integer(key, field, bounds, doc);
   }
@@ -112,7 +112,7 @@ class Reader {
   }
   /// Calls f for each table of a list, none when it is absent; a single table counts as a list of one.
   void tables(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
-  /// Takes a key as it is, null when absent.
+  /// Returns a key's unparsed value, null if absent.
   const Value* raw(const std::string& key, const char* doc);
   /// Takes all keys that were not asked for so far; `name` stands for them in the schema.
   std::vector<const Entry*> others(const std::string& name, const char* doc);
@@ -120,18 +120,18 @@ class Reader {
   /// Calls f, which reads further keys of this table, when the condition holds. Otherwise those keys are errors that
   /// name the `condition` ("with task.kind = \"n-gram\"").
   void when(bool holds, const std::string& condition, const std::function<void()>& f);
-  /// A key that was read but changes no result: it is left out of the record.
+  /// Leaves a key out of the record: it was read but changes no result.
   void leave_out(const std::string& key);
   /// The same where the file does not give it. Keys that came later than the first studies leave the ids of trials
   /// without them as they were.
   void leave_out_default(const std::string& key) {
     if (!has(key)) leave_out(key);
   }
-  /// Adds to the record what no key says: the hash of a file that a key names.
+  /// Adds a fact that no key states to the record: the hash of a file that a key names.
   void note(const std::string& key, const std::string& text);
-  /// Takes keys as known that something else reads.
+  /// Marks keys as known that something else reads.
   void skip(std::initializer_list<const char*> keys) { asked_.insert(keys.begin(), keys.end()); }
-  /// Takes all keys that were not asked for as known, where something worse is wrong.
+  /// Marks all remaining keys as known, after a worse error.
   void skip_rest();
   /// Reports every key that was not asked for.
   void finish();

@@ -21,7 +21,7 @@ constexpr Bounds fraction{.low = 0, .high = 1, .high_open = true};  ///< [0, 1)
 constexpr double most = 1 << 24;  ///< of any width, count or length: products of four of them fit into int64
 constexpr Bounds count{.low = 1, .high = most};
 
-/// What a study file may hold at one key.
+/// The allowed content of a study file at one key.
 struct Key {
   enum class Type {
     integer,
@@ -41,7 +41,7 @@ struct Key {
   bool is_required = false;
   std::string default_text{};        ///< the default, as a study would write it, or in words; "" when there is none
   Bounds bounds{};                   ///< of integer and real
-  std::vector<std::string> words{};  ///< what a `word` may be
+  std::vector<std::string> words{};  ///< allowed values of a `word`
   std::string doc{};                 ///< one line
   std::string condition{};           ///< "with task.kind = \"…\"" when the key exists only then
 };

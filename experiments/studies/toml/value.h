@@ -49,13 +49,13 @@ std::string to_text(const Value& value);
 constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
-/// Whether a name can be a folder's, and nothing else: letters, digits, - and _, 1 to 100 of them.
+/// True if a name suits a folder: only letters, digits, - and _, 1 to 100 of them.
 bool is_folder_name(const std::string& name);
-/// What is wrong with one that is none.
+/// The problem with a name that is not allowed.
 std::string no_folder_name(const std::string& name);
 /// "train.optimizer.lr" → {"train", "optimizer", "lr"}.
 std::vector<std::string> split_path(const std::string& path);
-/// The entry at a dotted path below `root`; null where there is none.
+/// The entry at a dotted path below `root`; null if there is none.
 const Entry* find_path(const Value& root, const std::string& path);
 /// The entries of a table and of the tables in it, each with its dotted path for a key. A table is taken apart unless
 /// `is_leaf(path, value)`; what is no table always is one.

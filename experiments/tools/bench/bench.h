@@ -31,10 +31,10 @@ Workload read_workload(const std::string& file, const std::string& name);
 
 struct BenchOptions {
   engine::DType dtype = engine::DType::f32;
-  engine::Precision precision = engine::Precision::f32;  ///< as train.precision
+  engine::Precision precision = engine::Precision::f32;  ///< as in train.precision
   engine::Device device = engine::cpu;
   int threads = 0;            ///< 0: num_threads()
-  double seconds = 8;         ///< to go on timing steps for; at least five are timed
+  double seconds = 8;         ///< duration of timing; at least five steps are timed
   bool forward_only = false;  ///< the loss alone: no backward pass, no update
   bool eager = false;         ///< on a device: op by op, no step is recorded and replayed
   bool profiled = false;      ///< times each op of some further steps, which then run op by op
@@ -47,12 +47,12 @@ struct BenchResult {
   bool is_recorded = false;  ///< the steps were replayed: see tasks::Trainer
   int threads = 1;
   bool forward_only = false;
-  int64_t steps = 0;  ///< timed, after three that warm up
+  int64_t steps = 0;  ///< timed, after three warm-up steps
   double ms_min = 0, ms_median = 0;
   double tokens_per_second = 0;  ///< of the median step
   int64_t parameters = 0;
   int64_t peak_bytes = 0;                 ///< highest number of bytes that tensors held
-  int64_t system_allocations = 0;         ///< times memory was asked of the system after the second step
+  int64_t system_allocations = 0;         ///< number of memory requests to the system after the second step
   std::vector<engine::ProfiledOp> ops;    ///< of the profiled steps
   std::optional<ProfileTable> profile{};  ///< of them; with a floor for f32, or bf16, on the CPU
   /// The least step over the floor, which is made of least times as well; 0 without one.

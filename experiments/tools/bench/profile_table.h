@@ -31,7 +31,7 @@ struct ProfileTable {
   double floor_ms() const { return products_ms + exponentials_ms + bytes_ms; }
 };
 
-/// Ops of `steps` steps. Rates of null: without peaks and floor.
+/// Profiles `steps` steps. With `rates == nullptr`, peaks and floor are left out.
 ProfileTable profile_table(const std::vector<engine::ProfiledOp>& ops, int steps, const Rates* rates);
 
 std::string profile_text(const ProfileTable& table);

@@ -5,7 +5,7 @@
 
 namespace headroom::experiments {
 
-/// The best that a machine does: seconds.
+/// The best rates of a machine, in seconds.
 struct Rates {
   std::function<double(const engine::Product&)> product;  ///< of all its `share`
   double exponential = 0;                                 ///< of one, where a block of them is in the cache

@@ -68,7 +68,7 @@ void read_keys(Reader& in, Workload& out) {
       required_choice<Activation>(in, "activation", {{"gelu", Activation::gelu}, {"swiglu", Activation::swiglu}});
   model.positions = required_choice<Positions>(
       in, "positions", {{"learned", Positions::learned}, {"sinusoidal", Positions::sinusoidal}});
-  in.skip({"vocab", "classes"});  // of which each workload uses what it needs
+  in.skip({"vocab", "classes"});  // each workload uses the ones it needs
   if (in.has("io")) model.input_dim = integer("io");
   else model.vocab = integer("vocab");
   if (out.objective == Objective::classify) model.pooling = Pooling::mean;

@@ -8,7 +8,7 @@
 
 namespace headroom::experiments {
 
-/// A heading and what is below it, plain text.
+/// A heading and its plain text.
 struct ProbeFinding {
   std::string heading, text;
 };
@@ -18,7 +18,7 @@ struct ProbeFinding {
 /// `results`.
 std::vector<ProbeFinding> probe_findings(const ProbeResults& results);
 
-/// What the measures do not say.
+/// The limits of the measures.
 std::vector<std::string> probe_limits(const ProbeResults& results);
 
 /// Everything as JSON. `heads` has an object per head, layer after layer: `measures` by their ids, `by_length` the last
@@ -32,7 +32,7 @@ std::string measure_text(const HeadMeasure& measure, double value);
 /// A row per layer, medians over its heads, and one over all heads; the first row has the heads of the columns.
 Cells probe_layer_cells(const ProbeResults& results);
 
-/// What the columns of probe_layer_cells() are.
+/// Descriptions of the columns of probe_layer_cells().
 std::string probe_columns(const ProbeResults& results);
 
 /// A row per head with every measure.

@@ -12,7 +12,7 @@
 
 namespace headroom::experiments {
 
-/// A probe of a trained model, and what it was taken from.
+/// A probe of a trained model, with its sources.
 struct ProbeResults {
   std::string model, name, family;                               ///< its path, its own name, its family
   std::string text;                                              ///< path
@@ -22,8 +22,8 @@ struct ProbeResults {
   int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
   bool rotary = false;                                           ///< queries and keys are turned by their positions
   PossibleSavings savings;                                       ///< of its files and cache, counted
-  std::string method;            ///< by which headroom compress makes the heads narrower
-  std::string unsuited;          ///< why no method suits the model; "" where one does
+  std::string method;            ///< the method for headroom compress to narrow the heads
+  std::string unsuited;          ///< reason if no method suits the model; else ""
   std::vector<double> energies;  ///< of the effective ranks, rising
   tasks::ModelProbe probe;
   double seconds = 0;
@@ -40,7 +40,7 @@ struct HeadMeasure {
   };
   std::string id, group, label, meaning;  ///< plain text; id for JSON
   Shade shade = Shade::linear;
-  std::function<double(const tasks::HeadProbe&)> value;  ///< NaN where there is none
+  std::function<double(const tasks::HeadProbe&)> value;  ///< NaN if there is none
 };
 
 /// The group of the measures that are effective ranks.
@@ -64,7 +64,7 @@ double norm_slope(const ProbeResults& results, const tasks::HeadProbe& head);
 /// tasks::effective_rank() as a number among others.
 double effective_rank(const std::vector<double>& singular_values, double energy);
 
-/// tasks::quantile() of those that are numbers; NaN for none.
+/// tasks::quantile() of the finite values; NaN for none.
 double finite_quantile(std::vector<double> values, double share);
 
 /// The median over the heads of each layer, of a value of every head.
