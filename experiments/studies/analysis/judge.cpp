@@ -151,7 +151,7 @@ double next_step(const std::vector<double>& adjusted, double significance) {
 
 /// What would decide a claim that its p-values leave undecided, or why nothing would.
 std::string what_would_decide(const Verdict& v, const Hypothesis& hypothesis) {
-  if (hypothesis.seeds().value_or(2) < 2) return "fewer than two seeds in common decide nothing";
+  if (hypothesis.seeds().value_or(2) < 2) return "one seed decides nothing";
   if (hypothesis.has_no_spread())
     return "it has the same value at every seed, and without a spread there is no test. Values that are computed, not "
            "sampled, are compared as they are with deterministic = true";

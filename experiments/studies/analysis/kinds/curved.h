@@ -45,13 +45,16 @@ struct Curved : ClaimKind {
     verdict.numbers = {{"percent", off}, {"worst_x", worst->x}};
     verdict.intervals = {c.interval("difference", above_line(c, *worst, 1), between.size())};
     verdict.measured = off;
-    verdict.summary = signed_percent(off);
-    verdict.found =
-        fmt::format("at {}, where it is farthest from the straight line from {} to {}, it is {} off that line",
-                    c.at(*worst), c.at(first), exact(last.x), verdict.summary);
-    verdict.claimed = fmt::format("at least {} %", exact(c.claim.keys.percent));
-    verdict.brief = {fmt::format("{} {} off the line", c.label(*worst), verdict.summary),
-                     fmt::format("needs ≥ {} %", exact(c.claim.keys.percent))};
+    const bool is_straight = std::abs(off) < 0.005;  // shown as 0.00 %
+    verdict.summary = is_straight ? "straight" : signed_percent(off);
+    verdict.found = is_straight
+                        ? fmt::format("from {} to {} all values lie on a straight line", c.at(first), exact(last.x))
+                        : fmt::format("at {} it is farthest from the straight line between {} and {}: {}", c.at(*worst),
+                                      exact(first.x), exact(last.x), verdict.summary);
+    verdict.claimed = fmt::format("at least {} % off", exact(c.claim.keys.percent));
+    verdict.brief = {
+        is_straight ? "a straight line" : fmt::format("{} {} off the line", c.label(*worst), verdict.summary),
+        fmt::format("needs ≥ {} %", exact(c.claim.keys.percent))};
     return "";
   }
 

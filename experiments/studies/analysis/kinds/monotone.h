@@ -68,13 +68,15 @@ struct Monotone : ClaimKind {
     verdict.intervals = {total, step};
     verdict.summary = fmt::format("{} → {}, {}, step {}", rounded(c.value(first)), rounded(c.value(last)),
                                   in_brackets(total), in_brackets(step));
+    const std::string from = exact(points[worst - 1].x), to = exact(points[worst].x);
     verdict.found = fmt::format(
-        "from {} to {} the {} goes from {} to {}, by {} in the direction claimed; its worst step, from {} to {}, is {} "
-        "against that direction",
-        c.at(first), exact(last.x), c.curve.metric, rounded(c.value(first)), rounded(c.value(last)), in_brackets(total),
-        exact(points[worst - 1].x), exact(points[worst].x), in_brackets(step));
+        "from {} to {} the {} goes from {} to {}: {}; {}", c.at(first), exact(last.x), c.curve.metric,
+        rounded(c.value(first)), rounded(c.value(last)), in_brackets(total),
+        against(worst) > 1
+            ? fmt::format("the largest step back, from {} to {}, is {}", from, to, in_brackets(step))
+            : fmt::format("every step goes that way, the smallest from {} to {}: {}", from, to, in_brackets(step)));
     const double factor = c.claim.keys.factor;
-    verdict.claimed = fmt::format("{} in all, and at most {}× against it in any step",
+    verdict.claimed = fmt::format("{} in all, and no step back by more than {}×",
                                   factor > 1 ? fmt::format("at least {}×", exact(factor)) : "any change",
                                   exact(1 + c.claim.keys.tolerance));
     verdict.brief = {fmt::format("{} {}", c.label(first), rounded(c.value(first))),

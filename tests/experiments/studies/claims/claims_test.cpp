@@ -105,7 +105,7 @@ TEST_CASE("one seed decides nothing") {
     const Verdict v = verdict(r, c);
     CAPTURE(c.kind->name);
     CHECK(v.status == VerdictStatus::undecided);
-    CHECK(says(v, "Fewer than two seeds in common decide nothing"));
+    CHECK(says(v, "One seed decides nothing"));
     CHECK_FALSE(v.seeds_needed);
   }
   CHECK(number(verdict(r, interior()), "ratio_low") == Approx(10));

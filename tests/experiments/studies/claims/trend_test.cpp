@@ -31,7 +31,7 @@ TEST_CASE("a falling curve falls, and does not rise") {
   CHECK(v.measured == Approx(10).epsilon(1e-4));
   CHECK(v.p < 0.01);
   CHECK(number(v, "worst_step") < 0.7);
-  CHECK(says(v, "From heads = 1 to 8 the mse goes from 0.997 to 0.0997, by 10.0× ["));
+  CHECK(says(v, "From heads = 1 to 8 the mse goes from 0.997 to 0.0997: 10.0× ["));
   const Verdict rising = verdict(falling(), monotone("rising"));
   CHECK(rising.status == VerdictStatus::fail);
   CHECK(says(rising, "from 4 to 8, is 3.0"));
@@ -132,9 +132,7 @@ TEST_CASE("a cost is curved, or a straight line") {
   CHECK(bent.status == VerdictStatus::pass);
   CHECK(bent.measured == Approx(100 * (3.01 / 2.01 - 1)));
   CHECK(number(bent, "worst_x") == 2);
-  CHECK(says(
-      bent,
-      "At heads = 2, where it is farthest from the straight line from heads = 1 to 4, it is +49.75 % off that line"));
+  CHECK(says(bent, "At heads = 2 it is farthest from the straight line between 1 and 4: +49.75 %"));
   const StudyResults noisy = study({1, 2, 4}, {{1.0, 1.1, 0.9}, {2.0, 2.5, 1.9}, {4.0, 4.1, 4.4}});
   CHECK(verdict(noisy, c).status == VerdictStatus::undecided);
   c.deterministic = true;
@@ -146,9 +144,9 @@ TEST_CASE("a bend of zeros, from zero and of seeds that no point shares") {
   c.log_error = false;
   const Verdict zeros = verdict(study({1, 2, 4}, {{0, 0}, {0, 0}, {0, 0}}), c);
   CHECK(zeros.status == VerdictStatus::undecided);
-  CHECK(says(zeros, "it is +0.00 % off that line"));
+  CHECK(says(zeros, "From heads = 1 to 4 all values lie on a straight line"));
   CHECK(says(zeros, "the same value at every seed"));
-  CHECK(says(verdict(study({1, 2, 4}, {{0, 0}, {-1, -2}, {0, 0}}), c), "it is −∞ % off that line"));
+  CHECK(says(verdict(study({1, 2, 4}, {{0, 0}, {-1, -2}, {0, 0}}), c), "between 1 and 4: −∞ %"));
   StudyResults disjoint = study({1, 2, 4}, {{1, 1.1}, {2, 2.1}, {4, 4.1}});
   for (TrialRecord& t : disjoint.trials) t.seed += t.x == 2 ? 10 : 0;
   const Verdict none = verdict(disjoint, c);
