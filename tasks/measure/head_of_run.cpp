@@ -174,8 +174,7 @@ HeadMaps read_head_of_run(const HeadSource& source) {
     maps.scale = 1 / std::sqrt(static_cast<double>(dim));
     if (const auto scale = model.get<nlohmann::json>("logit_scale"); !scale.is_null())
       maps.scale = model.get<double>("logit_scale");
-    if (scheme.biases_scores())
-      maps.alibi_slope = std::exp(model.layer(name + "log_slopes").data<double>()[head]);
+    if (scheme.biases_scores()) maps.alibi_slope = std::exp(model.layer(name + "log_slopes").data<double>()[head]);
     return maps;
   }
 }

@@ -2,8 +2,8 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
-#include "engine/optim/newton_schulz.h"
 #include "engine/ops/dropout/dropout.h"
+#include "engine/optim/newton_schulz.h"
 #include "engine/optim/update.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"

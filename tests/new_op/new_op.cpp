@@ -69,7 +69,8 @@ TEST_CASE("new-op writes the function that was named, and a place for one that i
   CHECK(mish.find("log(u)") == std::string::npos);
   CHECK(text_of(scratch.path / "mish/engine/ops/mish/mish.h").find("/// y = x · tanh(log(1 + e^x)), any shape") !=
         std::string::npos);
-  CHECK(text_of(scratch.path / "mish/tests/op_suite/samples/mish.cpp").find("elementwise(6, 12, 1e-6)") != std::string::npos);
+  CHECK(text_of(scratch.path / "mish/tests/op_suite/samples/mish.cpp").find("elementwise(6, 12, 1e-6)") !=
+        std::string::npos);
   CHECK(functor("softsign").find("return x / (T(1.0f) + abs(x));") != std::string::npos);
   const std::string own = functor("my_op");
   CHECK(own.find("/// y = x, in place of your function") != std::string::npos);

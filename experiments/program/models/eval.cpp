@@ -280,8 +280,7 @@ void eval(EvalArguments& arguments, bool has_context) {
 }  // namespace
 
 void add_eval_command(Command app) {
-  const Command command =
-      app.command("eval", "measure a trained model's perplexity, choices or classes");
+  const Command command = app.command("eval", "measure a trained model's perplexity, choices or classes");
   const auto a = std::make_shared<EvalArguments>();
   add_model_options(command, a->model);
   add_exact_option(command, a->model);

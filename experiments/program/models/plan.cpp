@@ -45,7 +45,7 @@ struct PlanArguments {
   ModelFlags flags;
   std::string head_dims, machine, keep = "heads", lags = "any";
   CostRequest costs;
-  std::string task, positions;           ///< --for
+  std::string task, positions;       ///< --for
   std::vector<HeadChoice> measured;  ///< of the study that the decay is from
   bool is_json = false, has_tables = false, force = false;
   std::string page;

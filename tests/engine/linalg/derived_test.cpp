@@ -1,9 +1,9 @@
 // What is made from the factorisations: products, truncation, inverses, roots, power iteration.
-#include "engine/optim/newton_schulz.h"
 #include "engine/linalg/power_iteration.h"
 #include "engine/linalg/spd.h"
 #include "engine/linalg/svd.h"
 #include "engine/linalg/svd_truncated.h"
+#include "engine/optim/newton_schulz.h"
 #include "tests/engine/linalg/matrices.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"

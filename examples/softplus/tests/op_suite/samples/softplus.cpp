@@ -1,5 +1,5 @@
-#include "autograd/op_suite/sample.h"
 #include "autograd/ops/softplus.h"
+#include "autograd/op_suite/sample.h"
 
 namespace headroom::autograd {
 
