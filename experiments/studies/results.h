@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,8 +9,6 @@
 #include "experiments/output/plot/axis.h"
 
 namespace headroom::experiments {
-
-struct TrialFacts;
 
 /// `stopped`: before its end; nothing of the trial counts, and no store holds it.
 enum class TrialStatus { finished, failed, stopped };
@@ -62,7 +59,6 @@ struct TrialRecord : PlanEntry {
   std::string weights;                      ///< checksum of the weights that were kept, "" for none
   int64_t attempts = 0;                     ///< number of times it has ended
   bool is_checked = false;                  ///< its bytes were compared with a checksum
-  std::shared_ptr<const TrialFacts> facts;  ///< what its config says, where it is of an Analysis
 };
 
 /// A stored trial with its place in a plan.

@@ -7,13 +7,17 @@
 
 namespace headroom::experiments {
 
-Analysis::Analysis(StudyResults results) : StudyResults(std::move(results)) {
-  for (TrialRecord& trial : trials)
-    if (!trial.facts) trial.facts = std::make_shared<const TrialFacts>(trial_facts(trial.config));
-}
+Analysis::Analysis(StudyResults results) : StudyResults(std::move(results)) {}
 
 Analysis::Analysis(StudyResults results, std::vector<Verdict> verdicts) : Analysis(std::move(results)) {
   kept_->verdicts = std::move(verdicts);
+}
+
+const TrialFacts& Analysis::facts(const TrialRecord& trial) const {
+  const std::lock_guard lock(kept_->mutex);
+  std::shared_ptr<const TrialFacts>& known = kept_->facts[&trial];
+  if (!known) known = std::make_shared<const TrialFacts>(trial_facts(trial.config));
+  return *known;
 }
 
 const Curve& Analysis::curve(const std::string& series, const std::string& metric) const {

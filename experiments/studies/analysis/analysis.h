@@ -14,6 +14,8 @@
 
 namespace headroom::experiments {
 
+struct TrialFacts;
+
 /// That no model of a trained study has learned its task.
 struct Unlearned {
   double best = 0;                      ///< the best mean of the report's metric
@@ -29,6 +31,9 @@ class Analysis : public StudyResults {
   explicit Analysis(StudyResults results);
   /// With verdicts that are known already: those of a study that was not run.
   Analysis(StudyResults results, std::vector<Verdict> verdicts);
+
+  /// What the config of one of its trials says.
+  const TrialFacts& facts(const TrialRecord& trial) const;
 
   /// The curve of one series of `metric`; without one, of the report's. At each x the `best_of` choice has the best
   /// mean over seeds of the *report's* metric on validation, never on test. A choice with a failed or missing seed
@@ -60,6 +65,7 @@ class Analysis : public StudyResults {
   using Curves = std::map<std::pair<std::string, std::string>, std::optional<Curve>>;  // by series and metric
   struct Kept {
     std::recursive_mutex mutex;
+    std::map<const TrialRecord*, std::shared_ptr<const TrialFacts>> facts;
     Curves curves, shown;
     std::optional<std::vector<Verdict>> verdicts, second_verdicts;
     std::optional<std::optional<FittedLaw>> law;

@@ -346,7 +346,7 @@ Curve Analysis::compute_curve(const std::string& series, const std::string& name
     else candidate.failed.insert(trial->seed);
   }
   Curve result{series, metric.name, tasks::larger_is_better(metric.name), metric.kind, {}};
-  if (metric.name == "cross_entropy" && !own.empty()) result.floor = text_floor(*own.front()->facts);
+  if (metric.name == "cross_entropy" && !own.empty()) result.floor = text_floor(facts(*own.front()));
   for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, metric));
   return result;
 }

@@ -51,8 +51,9 @@ bool is_over_widths(const StudyResults& r) { return last_part(r.report.x_key) ==
 Architecture architecture_of(const Analysis& r, const std::string& series) {
   Architecture a;
   for (const TrialRecord& t : r.trials) {
-    const TrialFacts& facts = *t.facts;
-    if (t.series != series || t.steps == 0 || !facts.is_trained) continue;
+    if (t.series != series || t.steps == 0) continue;
+    const TrialFacts& facts = r.facts(t);
+    if (!facts.is_trained) continue;
     a.at[t.x] = &facts;
     a.positions.insert(positions_of(facts));
     a.widths.insert(static_cast<int64_t>(facts.width.value_or(0)));

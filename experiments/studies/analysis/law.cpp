@@ -16,12 +16,13 @@ namespace {
 constexpr double law_level = 0.9;
 
 /// The value that all trials of a series have at a dotted path; NaN where they differ or have none.
-double common_key(const std::vector<TrialRecord>& trials, const std::string& series, const std::string& path) {
+double common_key(const Analysis& study, const std::string& series, const std::string& path) {
   std::set<double> values;
-  for (const TrialRecord& t : trials) {
+  for (const TrialRecord& t : study.trials) {
     if (t.series != series) continue;
-    const auto found = t.facts->numbers.find(path);
-    if (found == t.facts->numbers.end()) return NAN;
+    const auto& numbers = study.facts(t).numbers;
+    const auto found = numbers.find(path);
+    if (found == numbers.end()) return NAN;
     values.insert(found->second);
   }
   return values.size() == 1 ? *values.begin() : NAN;
@@ -102,7 +103,7 @@ std::optional<FittedLaw> Analysis::fit_law() const {
   for (const std::string& path : config.of) law.names.push_back(last_part(path));
   for (const std::string& series : series_names(*this)) {
     FittedLaw::Row row{series, {}, {}, NAN};
-    for (const std::string& path : config.of) row.keys.push_back(common_key(trials, series, path));
+    for (const std::string& path : config.of) row.keys.push_back(common_key(*this, series, path));
     const std::optional<Optimum> best = optimum(curve(series));
     if (const std::string reason = reason_against(row, config.of, best); !reason.empty()) {
       law.notes.push_back(fmt::format("{} is left out: {}", series.empty() ? "the curve" : series, reason));

@@ -29,8 +29,8 @@ std::optional<Unlearned> Analysis::not_learned() const {
     is_any = true;
   }
   if (!is_any || found.steps == 0) return std::nullopt;  // what is computed learns nothing
-  found.has_length = std::any_of(trials.begin(), trials.end(), [](const TrialRecord& trial) {
-    return trial.data.empty() && trial.facts->has_length;
+  found.has_length = std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& trial) {
+    return trial.data.empty() && facts(trial).has_length;
   });
   return found;
 }

@@ -54,7 +54,7 @@ std::map<std::string, std::set<std::string>> task_and_model(const Analysis& r, c
   std::map<std::string, std::set<std::string>> values;
   for (const TrialRecord& t : r.trials) {
     if (std::count(series.begin(), series.end(), t.series) == 0) continue;
-    for (const auto& [path, value] : t.facts->settings)
+    for (const auto& [path, value] : r.facts(t).settings)
       if (path.starts_with("task.") || path.starts_with("model.")) values[path].insert(value);
   }
   return values;

@@ -91,7 +91,7 @@ std::string seeds_of(const StudyResults& r) {
 std::string settings_line(const Analysis& r, Edges edges) {
   std::vector<const TrialFacts*> trained;
   for (const TrialRecord& t : r.trials)
-    if (t.facts->is_trained) trained.push_back(t.facts.get());
+    if (r.facts(t).is_trained) trained.push_back(&r.facts(t));
   if (trained.empty()) return "";
   std::vector<std::string> parts;
   const auto add = [&](const ValueSet& values, const std::string& text) {
@@ -120,7 +120,7 @@ TaskWords task_words(const Analysis& r) {
   const TrialFacts* first = nullptr;
   std::set<std::string> differing;
   for (const TrialRecord* trial : ordered_trials(r)) {
-    const TrialFacts& facts = *trial->facts;
+    const TrialFacts& facts = r.facts(*trial);
     if (facts.task.empty()) continue;
     if (!first) first = &facts;
     for (const auto& [path, value] : facts.settings) {
