@@ -22,18 +22,8 @@ namespace headroom::experiments {
 std::filesystem::path write_report(const Analysis& results, const std::filesystem::path& folder);
 
 /// The headline, the verdicts and the curves in plain text, at most as wide as the terminal, or 100 characters, where
-/// numbers allow:
-///
-///   The paper’s claims: 1 holds.
-///   pass        both ends are worse than the middle
-///               At heads = 1 the error is 2.9× [2.1, 4.0] that at heads = 2, …
-///
-///   heads      1       2       4
-///   mse    0.982   0.903   0.734     and the same for further metrics
-///      ±   0.004   0.006   0.011
-///
-/// On a terminal (`look.columns` > 0) sentences go on in further lines, and a verdict's word has its colour. Its
-/// p-values appear if `look.is_verbose`, and where more seeds would not decide it.
+/// numbers allow. On a terminal (`look.columns` > 0) sentences go on in further lines, and a verdict's word has its
+/// colour. Its p-values appear if `look.is_verbose`, and where more seeds would not decide it.
 std::string terminal_table(const Analysis& results, TerminalLook look = {});
 
 }  // namespace headroom::experiments

@@ -53,8 +53,6 @@ std::string verdicts_json(const Analysis& results);
 std::vector<StoredVerdicts> read_verdicts(const std::filesystem::path& out);
 
 /// One line per claim, in columns: study, claim, verdict, measured, p, the paper's number.
-///
-///   ngram-tradeoff · quick   optimum_at [32] · D 256   fail   16   p = 0.003   paper 32
 std::string verdict_table(const std::vector<StoredVerdicts>& all, size_t columns = 0);
 
 /// `[{"study", "claim", "source", "verdict", "measured", "paper"}]`: `source` is "paper", "theorem" or "ours";
