@@ -94,8 +94,8 @@ void KeyValueCache::make_room(int64_t tokens) {
 }
 
 void KeyValueCache::put(const Tensor& k, const Tensor& v, const Tensor& length) {
-  require(!is_packed(), "key-value cache: one in {} takes no token that only the device knows",
-          engine::traits_of(*key_format_).name);
+  if (is_packed())
+    fail("key-value cache: one in {} takes no token that only the device knows", engine::traits_of(*key_format_).name);
   engine::cache_token_inplace(keys_, k, length);
   engine::cache_token_inplace(values_, v, length);
 }
