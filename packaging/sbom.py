@@ -48,8 +48,8 @@ def bill(build, version, also):
         found = {one["name"]: one["version"] for one in json.load(file)}
     found.update(pair.split("=", 1) for pair in also)
     by_name = {name: entry for entry in known for name in entry["meson"]}
-    unknown = sorted((set(found) - set(by_name) - of_the_system) & named())
-    if unknown:
+    unknown = set(found) - set(by_name) - of_the_system
+    if unknown and (unknown := sorted(unknown & named())):
         raise SystemExit(f"sbom.py: packaging/components.json lacks {', '.join(unknown)}")
     parts = [component(by_name[name], of) for name, of in sorted(found.items()) if name in by_name]
     return {
