@@ -7,7 +7,6 @@
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/case.h"
-#include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/analysis/guideline.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/analysis/tried.h"
@@ -192,7 +191,6 @@ std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& seri
   const Point& best = c.best(c.points());
   HeadChoice choice{r.id,
                     r.profile,
-                    r.title,
                     series,
                     *a.positions.begin(),
                     *a.widths.begin(),
@@ -209,7 +207,6 @@ std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& seri
   choice.rate_off = rate_off(r, c.curve, best);
   choice.layers = *a.layers.rbegin();
   choice.setting = a.first->setting;
-  choice.best_value = centre(best, c.curve.kind).mean;
   choice.is_learned = !unlearned_best(c.curve, claim.learned_at);
   for (const Point& p : c.curve.points) {
     choice.is_tuned = choice.is_tuned && p.single.empty() && p.is_held_out;

@@ -21,7 +21,7 @@ struct HeadChoice {
     enum class Standing { best, as_good, worse, open } standing = Standing::open;
     int unlearned = 0;  ///< seeds that did not learn the target here: then it decides nothing (mark_learned())
   };
-  std::string study, profile, title, series;
+  std::string study, profile, series;
   std::string positions;
   int64_t width = 0, steps = 0;
   double margin = 0;  ///< what counts as worse: 1.1 is 10 %
@@ -37,7 +37,6 @@ struct HeadChoice {
   /// |ρ| of lags 1, 2, … up to the sequence's length, of a sum of earlier tokens; empty for other tasks.
   std::vector<double> decay{};
   std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known
-  double best_value = 0;  ///< the metric at the best, on the test data
   /// False where no number of heads learned the target, as unlearned_best() has it: which of them fails least says
   /// little about one that works.
   bool is_learned = true;
