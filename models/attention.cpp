@@ -1,5 +1,7 @@
 #include "models/attention.h"
 
+#include <utility>
+
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "models/positions.h"
@@ -110,7 +112,7 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context) const
   in.options.dropout = context.dropout;
   if (context.dropout > 0) in.options.dropout_key = context.dropout_keys[index_];
   return located([&] {
-    const Var y = context.keys.attend(in);  // (B, T, H, d_v)
+    const Var y = context.keys.attend(std::move(in));  // (B, T, H, d_v)
     return autograd::reshape(y, {x.dim(0), x.dim(1), group_.heads * group_.v_dim});
   });
 }
