@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
@@ -133,12 +134,12 @@ void report(const ReportArguments& arguments) {
   std::filesystem::path page = std::filesystem::path(arguments.out) / "index.html";
   std::vector<Analysis> all;
   for (const std::string& file : arguments.files) {
-    const Study study = study_to_report(file, arguments);
+    Study study = study_to_report(file, arguments);
     std::vector<Study> studies;
     if (!arguments.also.empty()) studies = profiles_that_ran(file, arguments.out);
     std::erase_if(studies,
                   [&](const Study& other) { return other.profile != arguments.also || other.run == study.run; });
-    studies.insert(studies.begin(), study);
+    studies.insert(studies.begin(), std::move(study));
     for (const Study& one : studies) {
       merge_ended_shards(study_folder(one, arguments.out));
       Analysis results = analyse(gathers ? results_of(one, arguments.out) : collect_results(one, arguments.out));

@@ -84,6 +84,7 @@ StoredVerdicts read_stored(const Json& node) {
 std::map<std::string, std::string> models_of(const Analysis& results) {
   std::map<std::string, std::string> models;
   for (const TrialRecord& trial : results.trials) {
+    if (models.contains(trial.series)) continue;  // a series has one task
     const fs::path path(results.facts(trial).studied_model);
     models.emplace(trial.series, (path.extension() == ".gguf" ? path.stem() : path.filename()).string());
   }
