@@ -1,5 +1,7 @@
 #include "models/files/json.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -102,6 +104,6 @@ std::string shown(const Json& json) {
   return json.is_string() ? quoted_name(json.get_ref<const std::string&>()) : json.dump();
 }
 
-std::string quoted_name(const std::string& name) { return "'" + excerpt(name, 200) + "'"; }
+std::string quoted_name(const std::string& name) { return fmt::format("'{}'", excerpt(name, 200)); }
 
 }  // namespace headroom::models
