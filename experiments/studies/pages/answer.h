@@ -14,9 +14,9 @@ struct Answer {
 
 /// In one sentence what the claims come to, with how many hold, fail and are undecided. The words are the study's own
 /// (`[study] answer`) where every verdict that they suppose is so. Else they group the claim that most series are
-/// judged by: "Depends on positions: “both ends are worse than the middle” holds with sinusoidal, fails with alibi,
-/// learned; 7 hold, 3 fail, 4 undecided in a pilot." Without such a claim, finding(); where nothing is decided because
-/// nothing was learned, nothing_learned().
+/// judged by: "Depends on positions: “few heads and many heads both do worse than a number in between” holds with
+/// sinusoidal, fails with alibi, learned; 7 hold, 3 fail, 4 undecided in a pilot." Without such a claim, finding();
+/// where nothing is decided because nothing was learned, nothing_learned().
 Answer answer(const Analysis& results);
 
 }  // namespace headroom::experiments

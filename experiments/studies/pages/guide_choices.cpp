@@ -171,7 +171,7 @@ Blocks choice_costs(const std::vector<Analysis>& all, const Curves& curves) {
     rows.back().push_back(studies_of(all, a.curves));
   }
   return {
-      paragraph("What one head and narrow heads cost is their error over the best of the curve, on average."),
+      paragraph("One head and narrow heads cost their error over the best of the curve, on average."),
       table("What the answers rest on", {"task", "positions", "one head", "1 or 2 wide", "rests on"}, std::move(rows))};
 }
 
@@ -215,8 +215,8 @@ Blocks choice_searches(const Curves& curves) {
     rows.push_back(text_cells({name, std::to_string(tally.best), std::to_string(tally.good),
                                std::to_string(tally.open()), std::to_string(tally.worse), rounded(tally.times) + "×"}));
   return {paragraph(fmt::format(
-              "The paper advises to start with few heads and to add more until validation no longer improves. Beside "
-              "it are heads of one width, which cost no search, on the {} that have both widths.",
+              "The paper’s advice is to start with few heads and add more until validation stops improving. Heads of "
+              "one width cost no search. The table compares them on the {} that have both widths.",
               counted(std::ssize(common), "curve"))),
           table("The guideline and its baselines",
                 {"", "the best on validation", "shown good", "open", "shown worse", "error over the best, on average"},
@@ -236,14 +236,14 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
     if (const auto n = std::count_if(choices.begin(), choices.end(), is_out))
       omitted.push_back(counted(n, "curve") + why);
   };
-  omit([](const HeadChoice& c) { return !c.is_learned; }, " since no number of heads learned the task");
-  omit([](const HeadChoice& c) { return c.is_learned && !c.is_tuned; }, " since one learning rate alone was tried");
+  omit([](const HeadChoice& c) { return !c.is_learned; }, " on which no number of heads learned the task");
+  omit([](const HeadChoice& c) { return c.is_learned && !c.is_tuned; }, " for which only one learning rate was tried");
   Blocks limits{
       item(fmt::format("Larger models. Measured: {} of width D {}, with {} {}, after {} steps{}.",
                        counted(std::ssize(curves), "curve"), range_text(widths), range_text(layers),
                        layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
                        text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),
-      item("Longer training: ratios change with the steps, and their order may."),
+      item("Longer training: ratios change with the steps, and their order may too."),
       item("Grouped queries, and heads of unequal width: all heads here are D/H wide and have keys of their own.")};
   if (!omitted.empty()) limits.push_back(item(fmt::format("Left out: {}.", fmt::join(omitted, ", "))));
   return limits;

@@ -140,7 +140,7 @@ std::string progress_of(const StudyResults& r) {
   const double seconds = training_seconds(r);
   return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max(r.planned, done), count_failed(r),
                      r.running > 0 ? fmt::format(", {} running", r.running) : "",
-                     seconds > 0 ? ", " + seconds_text(seconds) + " of training, all trials added up" : "");
+                     seconds > 0 ? ", " + seconds_text(seconds) + " of training in total" : "");
 }
 
 }  // namespace headroom::experiments

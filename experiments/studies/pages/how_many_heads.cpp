@@ -163,8 +163,8 @@ Figure guide_figure(const Curves& curves) {
   note_worst(plot.small, tasks, schemes,
              [](const HeadChoice& c, const Option& o) { return !c.is_of_text() && o.heads == 1; });
   plot.description = fmt::format(
-      "A ring is one number of heads on one of {}, a cross one at which some seed did not learn; in brackets how many "
-      "curves. Texts have a scale of their own.",
+      "Each ring is a number of heads on one of {}, each cross one at which some seed did not learn; brackets count "
+      "the curves. Texts have their own scale.",
       counted(std::ssize(curves), "curve"));
   figure.caption = plot.description;
   return figure;
@@ -174,7 +174,7 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
   const Curves curves = distinct_learned(choices);
   Blocks page{title("How many attention heads, of what width?")};
   if (curves.empty()) {
-    page.push_back(paragraph("No curve of trained models over the number of heads says yet."));
+    page.push_back(paragraph("No curve of trained models over the number of heads exists yet."));
   } else {
     page.push_back(paragraph(
         "Find your task, tune the learning rate first, then try half and twice as many heads. D is the model’s width. "
@@ -193,12 +193,11 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
     append(page, choice_limits(choices, curves));
     page.push_back(heading("How to read the table"));
     page.push_back(paragraph(
-        "Each answer is the number of heads that is shown to be worse, or fails to learn, on the smallest share of the "
-        "curves of its task and width; of several, the one nearest to the best on average. A scheme of positions has a "
-        "row of its own where that answer is shown to be worse on at least half of its curves; any: all that were "
-        "measured. Good: shown at 5 % to be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every "
-        "other number; worse: shown to be "
-        "more than that worse than some other. headroom plan --for TASK --width D gives the same answers."));
+        "Each answer is the number of heads that is worse, or fails to learn, on the smallest share of the curves of "
+        "its task and width; a tie goes to the number nearest to the best on average. A scheme of positions has its "
+        "own row if that answer is worse on at least half of its curves; “any” means all that were measured. Good: "
+        "shown at 5 % to be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every other number. "
+        "Worse: shown to be more than that worse than some other. headroom plan --for TASK --width D answers alike."));
   }
   page.push_back(paragraph(Phrase{{"Behind this page: "},
                                   {.text = "side questions, and which studies each answer rests on", .link = details},
@@ -226,8 +225,8 @@ Blocks heads_details_page(const std::vector<Analysis>& all, const std::vector<He
   page.push_back(paragraph(
       "Each number of heads is compared with every other of its curve: at 5 %, paired over seeds, on logarithms, "
       "corrected for how many numbers a curve has. The test is not corrected for how many curves there are, nor for "
-      "seeds that were added until a study’s claims were decided. The verdicts of the studies are, so they may leave "
-      "open what counts as worse here. A number at which some seed did not learn decides nothing."));
+      "seeds that were added until a study’s claims were decided. The studies’ verdicts are corrected, so they may "
+      "leave open what counts as worse here. A number at which some seed did not learn decides nothing."));
   return page;
 }
 

@@ -41,7 +41,7 @@ std::string law_sentence(const FittedLaw& law) {
   const std::string series = fmt::format("{} series", law.rows.size());
   const std::string other =
       law.beside.empty() ? ""
-                         : fmt::format("{} is off by a factor of {}, and by {} times one fitted constant", law.beside,
+                         : fmt::format("{} is off by a factor of {}, or of {} with one fitted constant", law.beside,
                                        factor_text(law.beside_factor), factor_text(law.scaled_factor));
   if (!law.law) {
     const std::string none = fmt::format("No law of the best {} can be fitted to {}", law.x_name, series);
@@ -60,8 +60,9 @@ std::string law_sentence(const FittedLaw& law) {
     ranges.push_back(fmt::format("{} {} to {}", law.names[k], exact(least->keys[k]), exact(most->keys[k])));
   }
   return fmt::format(
-      "Best {} = {}, off by a factor of {} for a series that it was not fitted to ({}){}. Nothing says that it holds "
-      "beyond what it was fitted to: {}.",
+      "Best {} = {}, off by a factor of {} on series left out of the fit ({}){}. It is untested beyond the range of "
+      "the "
+      "fit: {}.",
       law.x_name, formula, factor_text(law.law_factor), judged, other.empty() ? "" : "; " + other,
       fmt::join(ranges, ", "));
 }

@@ -121,9 +121,9 @@ Blocks verdict_section(const Analysis& r) {
   parts.push_back(paragraph(
       fmt::format(
           "Open a claim to read how it was tested. 3× is three times the value that it is compared with{}. A dot and "
-          "its line are that number and interval, on a logarithmic scale; where it is shaded the claim holds. p is "
+          "its line show that number and interval on a logarithmic scale; the claim holds in the shaded range. p is "
           "adjusted for the number of claims (Holm).",
-          levels.empty() ? "" : fmt::format("; in brackets, its confidence interval, at {}", levels)),
+          levels.empty() ? "" : fmt::format("; brackets hold its confidence interval, at {}", levels)),
       Role::muted));
   return {section("Verdicts", std::move(parts), "verdicts")};
 }
@@ -141,10 +141,9 @@ Blocks failed_section(const StudyResults& r) {
   if (rows.empty()) return {};
   const int64_t failed = count_failed(r);
   return {
-      section("What failed",
-              {paragraph(fmt::format("{} of {} trials failed. They are in none of the means below, and a value of a "
-                                     "swept key at which a seed failed is chosen only where one failed at every "
-                                     "other value, too.",
+      section("Failed trials",
+              {paragraph(fmt::format("{} of {} trials failed. No mean below includes them. A value of a swept key at "
+                                     "which a seed failed is chosen only if one failed at every other value, too.",
                                      failed, count_trials(r.trials))),
                fold("Each of them", {facts(std::move(rows))}, failed <= 8)},
               "failed")};

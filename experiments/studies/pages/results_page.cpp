@@ -57,8 +57,8 @@ Blocks totals(const std::vector<Analysis>& all) {
     for (const Analysis& f : all)
       if (is_pilot(f) == pilots) verdicts.insert(verdicts.end(), f.verdicts().begin(), f.verdicts().end());
     if (!verdicts.empty())
-      out.push_back(item(fmt::format(
-          "{}: {}", pilots ? "Pilots" : "Studies with their own settings, and what is computed", headline(verdicts))));
+      out.push_back(item(fmt::format("{}: {}", pilots ? "Pilots" : "Studies at their own settings, and computed values",
+                                     headline(verdicts))));
   }
   return out;
 }
@@ -69,10 +69,10 @@ std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
   const ChoiceTally tally = guideline_tally(distinct_learned(choices));
   if (tally.curves == 0) return "";
   return fmt::format(
-      "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "
-      "improves ends at the best on validation on {} of {} curves. Where it ends is shown to be within the margin "
-      "(10 % of an error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be "
-      "worse on {}{}, and undecided on {}. It costs a search of learning rates for each number tried.",
+      "The paper advises a local search: start with the fewest heads and add more until validation stops improving. It "
+      "ends at the best number on validation on {} of {} curves. That number is shown to be within the margin (10 % of "
+      "an error, 1 % of a cross-entropy or an accuracy) of every other on {} of them and worse on {}{}; {} are "
+      "undecided. Each number tried costs a search of learning rates.",
       tally.best, tally.curves, tally.good, tally.worse,
       tally.worse > 0 ? fmt::format(" (by at most {} times)", rounded(tally.worst)) : "", tally.open());
 }
@@ -94,15 +94,16 @@ Blocks guideline_page(const std::vector<HeadChoice>& choices) {
     rows.back()[0][0].is_code = true;
     rows.back()[5][0].is_strong = is_worse;
   }
-  return {title("The guideline: start with few heads and search upward"), paragraph(guideline_sentence(choices)),
-          paragraph("The table has every curve; the sentence counts those that learned their task, and a setting that "
-                    "several studies share once. A number of heads is within the margin where every comparison with "
-                    "another number shows it. The interval in the table is that of one comparison, with the best "
-                    "other number, and may reach further than the test does."),
-          table("Every curve",
-                {"study", "series", "ends at", "best on validation", "times the error of the best other [interval]",
-                 "against every other number", "margin"},
-                std::move(rows))};
+  return {
+      title("The guideline: start with few heads and search upward"), paragraph(guideline_sentence(choices)),
+      paragraph("The table has every curve. The sentence counts those that learned their task, and counts a setting "
+                "once if several studies share it. A number of heads is within the margin if every comparison with "
+                "another number shows it. The table’s interval is that of one comparison, with the best other "
+                "number, and may be wider than the test’s."),
+      table("Every curve",
+            {"study", "series", "ends at", "best on validation", "times the error of the best other [interval]",
+             "against every other number", "margin"},
+            std::move(rows))};
 }
 
 /// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and

@@ -88,8 +88,8 @@ Blocks scoreboard(const std::vector<Analysis>& all, const std::string& folder) {
   }
   return {
       paragraph(fmt::format("The paper’s {} distinct sentences about experiments: {} hold, {} fail, {} depend on the "
-                            "setting, {} are open. A sentence holds or fails where all of its variants that are "
-                            "decided do; so far: others are undecided.",
+                            "setting, {} are open. A sentence holds or fails if all its decided variants do; “so far” "
+                            "means that others are undecided.",
                             sentences.size(), counts["holds"], counts["fails"], counts["depends"], counts["open"])),
       table("The paper’s sentences", {"the paper says", "where", "verdict", "in which studies and series"},
             std::move(rows))};

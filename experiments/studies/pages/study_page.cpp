@@ -72,8 +72,8 @@ Blocks effects(const std::vector<Verdict>& verdicts) {
     if (std::count(claims.begin(), claims.end(), words) == 0) claims.push_back(words);
   }
   if (reasons.empty()) return {};
-  Blocks out{paragraph(
-      "Smallest effects that are not the usual ones (1.1 for errors, 1.01 for cross-entropies and accuracies):")};
+  Blocks out{
+      paragraph("Unusual smallest effects (the usual: 1.1 for errors, 1.01 for cross-entropies and accuracies):")};
   for (const auto& [reason, claims] : reasons)
     out.push_back(item(fmt::format("{} ({})", reason, fmt::join(claims, ", "))));
   return out;
@@ -81,7 +81,7 @@ Blocks effects(const std::vector<Verdict>& verdicts) {
 
 /// Every claim that does not hold, and every trial that failed, in plain words.
 Blocks failures(const Analysis& f) {
-  Blocks out{paragraph("What does not hold, or is not decided, and why:")};
+  Blocks out{paragraph("Failed, undecided or not run, and why:")};
   std::map<std::string, int> not_run;  // reason → claims
   for (const Verdict& v : f.verdicts()) {
     if (v.status == VerdictStatus::not_run) ++not_run[v.sentence];
@@ -185,7 +185,7 @@ Blocks study_page(const Analysis& r, const std::vector<StudyFigure>& figures) {
                                         r.paper.empty() ? "" : " · " + r.paper, progress_of(r))}})};
   if (!settings.empty()) set_up.push_back(paragraph(fmt::format("Settings: {}.", settings)));
   append(set_up, listed("Not as in the paper", r.deviations));
-  append(set_up, listed("In place of the study’s own settings, which are in brackets", r.changes));
+  append(set_up, listed("Changed from the study’s own settings (in brackets)", r.changes));
   append(set_up, listed("Rounds", in_short(r.rounds)));
   out.push_back(fold("Set-up", std::move(set_up)));
   if (!r.verdicts().empty()) {
@@ -205,7 +205,7 @@ Blocks study_page(const Analysis& r, const std::vector<StudyFigure>& figures) {
   std::vector<std::string> geometric;
   for (const Measure& measure : geometric_measures(r)) geometric.push_back(measure.label);
   out.push_back(paragraph(fmt::format(
-      "Means over seeds ± their standard error, on the test data where a model was trained{}.",
+      "Means over seeds ± their standard error, on test data if a model was trained{}.",
       geometric.empty()
           ? ""
           : fmt::format("; geometric means, which the claims compare, of {}", fmt::join(geometric, ", ")))));

@@ -51,7 +51,7 @@ Blocks tried_choices(const Analysis& r) {
     rows.push_back(text_cells(names));
     for (const double value : values) rows.back().push_back(cells[value]);  // empty where it was not tried
   }
-  const std::string summary = fmt::format("What validation said of every {}: {}", name, r.report.y_label);
+  const std::string summary = fmt::format("Validation at every {}: {}", name, r.report.y_label);
   return {fold(summary, {paragraph(fmt::format(
                              "A column per {0}; the chosen one is bold. Means over the seeds that were trained "
                              "at every {0} of a row.",

@@ -37,8 +37,8 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (!std::isnan(v.margin)) parts.push_back(distance(v));
   if (v.status == VerdictStatus::undecided && !std::isnan(v.margin))
     parts.push_back(v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
-                                   : "no number of seeds up to 1,000 would decide");
-  if (v.has_choice_at_edge) parts.emplace_back("a wider grid: a value that was chosen stands at its end");
+                                   : "even 1,000 seeds would not decide");
+  if (v.has_choice_at_edge) parts.emplace_back("a wider grid: a chosen value lies at its end");
   if (is_the_papers && is_pilot(r)) parts.emplace_back("the paper’s own set-up: this profile is smaller");
   else if (is_the_papers && !r.deviations.empty())
     parts.emplace_back("the paper’s own settings: some differ here (above)");

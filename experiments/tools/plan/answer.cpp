@@ -117,8 +117,9 @@ std::string other_sums(int64_t width) {
     if (one.kind == "linear-functional") curves.push_back(&one);
   const HeadAdvice advice = head_advice(curves, width);
   if (advice.heads == 0) return "No model of this width was trained on a sum";
-  return fmt::format("This sum was not trained; of others at this width {} did best (plan --for linear-functional)",
-                     heads_text(advice.heads, advice.head_dim));
+  return fmt::format(
+      "No model was trained on this sum; on others at this width {} did best (plan --for linear-functional)",
+      heads_text(advice.heads, advice.head_dim));
 }
 
 /// "; under learned positions 64 heads of width 1", of the schemes with an answer of their own.

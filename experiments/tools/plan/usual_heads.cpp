@@ -51,7 +51,7 @@ PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::
   const HeadAdvice advice = head_advice(curves_of(found), nearest);
   const int64_t heads = advice.heads;
   PlanAnswer answer;
-  answer.sure = fmt::format("a guess: models for {} were trained at width {} alone.", task, list_text(widths));
+  answer.sure = fmt::format("a guess: models for {} were trained only at width {}.", task, list_text(widths));
   if (factor_between(nearest, width) <= alike && width % heads == 0) {
     answer.basis = "guess";
     answer.heads = heads;

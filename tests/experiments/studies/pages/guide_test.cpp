@@ -140,7 +140,7 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
   REQUIRE(counted.size() == 1);
   CHECK(counted[0]->seeds == 3);
   CHECK(contains(as_markdown(how_many_heads_page(all, "details.md")),
-                 "- Left out: 1 curve since no number of heads learned the task.\n"));
+                 "- Left out: 1 curve on which no number of heads learned the task.\n"));
 }
 
 TEST_CASE("the page that answers how many heads") {

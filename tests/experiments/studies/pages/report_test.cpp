@@ -192,7 +192,7 @@ TEST_CASE("a trial that two series share is counted once, also where it failed")
   own.series = "a";
   own.seconds = 20;
   r.trials.push_back(own);
-  CHECK(progress_of(r) == "2 of 2 trials done, 1 failed, 60 s of training, all trials added up");
+  CHECK(progress_of(r) == "2 of 2 trials done, 1 failed, 60 s of training in total");
 }
 
 TEST_CASE("what was read is on the page with its hash") {
