@@ -60,9 +60,8 @@ std::string law_sentence(const FittedLaw& law) {
     ranges.push_back(fmt::format("{} {} to {}", law.names[k], exact(least->keys[k]), exact(most->keys[k])));
   }
   return fmt::format(
-      "Best {} = {}, off by a factor of {} on series left out of the fit ({}){}. It is untested beyond the range of "
-      "the "
-      "fit: {}.",
+      "Best {} = {}, off by a factor of {} on series left out of the fit ({}){}. It is untested beyond the "
+      "range of the fit: {}.",
       law.x_name, formula, factor_text(law.law_factor), judged, other.empty() ? "" : "; " + other,
       fmt::join(ranges, ", "));
 }
