@@ -52,6 +52,10 @@ TEST_CASE("what is no note and no tag is refused") {
   CHECK(contains(error_of([&] { store.add_tag(std::string(61, 'x')); }), "at most 60"));
   CHECK(store.notes().empty());
   CHECK(store.tags().empty());
+  check_note_time("2026-01-02 03:04:59");
+  for (const char* at : {"", "2026-01-02 03:04:0", "2026-01-02 03:04:051", "2026-01-02T03:04:05", "2026-01-02 03:04:0a",
+                         "2026-01-02 03:04:0/"})
+    CHECK(contains(error_of([&] { check_note_time(at); }), "is no time of a note"));
 }
 
 TEST_CASE("a note whose bits have changed is an error, and a repair keeps the others") {

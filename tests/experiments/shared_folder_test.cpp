@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <functional>
 
@@ -116,6 +117,38 @@ TEST_CASE("what is no file among leases is no lease, and keeps nobody from a tri
       repair_store(run.store);
       CHECK(damage_of(run.store).empty());
     });
+}
+
+TEST_CASE("the server's time is that of a file of its own, which is touched, and set aside where it is none") {
+  with_strays("claims/.clock", [](SharedRun& run, const std::string&) {
+    const fs::path clock = run.folder / "claims" / ".clock";
+    const LeaseFiles leases(run.folder / "claims");
+    const OpenFolder folder(run.folder / "claims");
+    for (int looks = 0; looks < 2; ++looks) {
+      const double now = leases.now();
+      CHECK(now == folder.look_at(".clock")->changed_at());
+      CHECK(std::abs(now - wall_clock()) < 60);
+      CHECK(fs::exists(fs::symlink_status(clock.string() + ".damaged-1")));
+      SharedRun::age(clock, 1000);
+    }
+  });
+}
+
+TEST_CASE("names in a folder: what is there, what is set aside, and what cannot be") {
+  const TemporaryFolder temporary;
+  const OpenFolder folder(temporary.path());
+  std::ofstream(temporary.path() / "x") << "x";
+  CHECK(folder.look_at("x")->bytes == 1);
+  CHECK_FALSE(folder.look_at("none"));
+  CHECK(contains(error_of([&] { folder.look_at(std::string(300, 'x')); }), "cannot be read: File name too long"));
+  CHECK(folder.set_aside("x", SetAside::copy) == "x.damaged-1");
+  CHECK(folder.set_aside("x", SetAside::copy) == "x.damaged-2");
+  CHECK(folder.set_aside("x") == "x.damaged-3");
+  CHECK_FALSE(folder.look_at("x"));
+  CHECK(contains(error_of([&] { folder.set_aside("x", SetAside::copy); }), "cannot be linked: No such file"));
+  for (const char* name : {"x", "a name of many letters", ".damaged-", "x.damaged-", "x.damaged-1a", "x.damaged-1 "})
+    CHECK_FALSE(is_set_aside(name));
+  CHECK(is_set_aside("x.damaged-12"));
 }
 
 TEST_CASE("an old lease whose door is no file is taken over") {
@@ -240,6 +273,11 @@ TEST_CASE("lines that are sealed and not read are faults of their own, which a r
       {[](const std::string&) { return std::string("\0\n", 2); }, "is not what was written (wrong checksum)"},
       {[](const std::string&) { return "\n"; }, "is not what was written (wrong checksum)"},
       {[](const std::string& line) { return line.substr(0, line.size() - 1) + "\v"; }, "its line feed is not what"},
+      {[](const std::string& line) { return line.substr(0, line.size() - 2) + "]\n"; }, "(wrong checksum)"},
+      {changed(R"({"f32":[0.5,-0.5]})", R"({"f32":[0.5,-0.5],"x":1})"), "expected a list of numbers"},
+      {changed("[3,6],", "[3,6],[1,2],"), "expected lists of split, metric, steps and values"},
+      {changed("\"none\":", "\"\":"), "has a name of 0 bytes"},
+      {changed("\"loss\"", '"' + std::string(1001, 'x') + '"'), "has a name of 1001 bytes"},
   };
   for (const auto& [forge, wanted] : forged) {
     const SharedRun run;

@@ -1,5 +1,7 @@
 #pragma once
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -78,6 +80,17 @@ struct SharedRun {
 
 /// A process of another host: only its heartbeat tells whether it lives.
 inline experiments::Owner on_other_host(const std::string& name) { return {name, "node7 0000 pid:[1]", 4711, "1"}; }
+
+/// A process of this host that has ended, whose time of start is not known.
+inline experiments::Owner dead_process() {
+  experiments::Owner owner = experiments::this_process();
+  owner.started.clear();
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  owner.pid = child;
+  return owner;
+}
 
 inline std::vector<std::string> faults_of(const std::filesystem::path& store) {
   std::vector<std::string> texts;

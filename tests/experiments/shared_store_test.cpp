@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -43,6 +44,8 @@ std::string trials_in(const fs::path& path) {
 TEST_CASE("a shared folder gives back to the bit what several put, as one store would") {
   const SharedRun run;
   const fs::path plain = run.temporary.path() / "study" / "plain" / "store.sqlite";
+  const auto open_files = [] { return std::distance(fs::directory_iterator("/proc/self/fd"), {}); };
+  const auto before = open_files();
   {
     RunStore first(run.store), second(run.store), one(plain);
     first.put(ended("a", 0.1 + 0.2));
@@ -56,6 +59,7 @@ TEST_CASE("a shared folder gives back to the bit what several put, as one store 
     CHECK(first.find(id("a"))->is_checked);
   }
   CHECK(trials_in(run.store) == trials_in(plain));
+  CHECK(open_files() == before);
   CHECK_FALSE(fs::exists(run.store));
   CHECK(RunStore::exists(run.store));
   CHECK(stored_runs(run.temporary.path()).size() == 2);
@@ -71,6 +75,7 @@ TEST_CASE("a line that a killed process left half is nobody's, and its trial is 
   fs::resize_file(run.shard(), fs::file_size(run.shard()) - 10);
   SharedRun::age(run.shard(), 1000);
   RunStore next(run.store);
+  CHECK(faults_of(run.store).empty());
   CHECK(next.known().size() == 1);
   CHECK(next.acquire(id("b"), "b", this_process(), {}, wall_clock()) == LeaseResult::taken);
   next.put(ended("b", 2));
@@ -138,6 +143,34 @@ TEST_CASE("a claim keeps others away while the server's clock says that it is fr
     mine.release(id("a"), me);
     CHECK(mine.leases().empty());
   }
+}
+
+TEST_CASE("a claim that is gone is its owner's no more; leases stand in the order of their labels") {
+  const SharedRun run;
+  RunStore store(run.store);
+  const Owner me = this_process();
+  const auto is_held = [&] { return store.while_held(id("a"), me, [] {}); };
+  CHECK_FALSE(is_held());  // there is no folder of claims yet
+  const std::string first = std::min(id("a"), id("b")), second = std::max(id("a"), id("b"));
+  REQUIRE(store.acquire(first, "heads=2", me, {}, 0) == LeaseResult::taken);
+  REQUIRE(store.acquire(second, "heads=1", me, {}, 0) == LeaseResult::taken);
+  CHECK(is_held());
+  CHECK(store.leases()[0].trial == second);
+  const Lease lease{.trial = id("a"), .label = "", .owner = me};
+  CHECK(store.renew({lease}, 0).empty());
+  store.renew({{.trial = id("a"), .label = "", .owner = me, .step = 3, .steps = 9, .loss = 0.5}}, 0);
+  store.renew({{.trial = id("b"), .label = "", .owner = me, .loss = NAN}}, 0);
+  REQUIRE(store.live_points().size() == 1);
+  CHECK(store.live_points()[0].loss == 0.5);
+  fs::remove(run.folder / "claims" / id("a"));
+  CHECK(store.renew({lease}, 0) == std::vector<std::string>{id("a")});
+  fs::create_directories(run.folder / "claims" / id("a"));
+  CHECK(store.renew({lease}, 0) == std::vector<std::string>{id("a")});
+  fs::remove_all(run.folder / "claims");
+  CHECK_FALSE(is_held());
+  CHECK(store.leases().empty());
+  std::ofstream(run.folder / "claims") << "";
+  CHECK(contains(error_of(is_held), "claims: is a file, not a folder"));
 }
 
 TEST_CASE("a claim from the future counts until it was seen unchanged for as long as a lease") {
@@ -296,6 +329,75 @@ TEST_CASE("what is folded does not depend on the order of the shards") {
   CHECK(found[0] == found[1]);
 }
 
+TEST_CASE("what the lines of one trial come to does not depend on their order") {
+  const auto line = [](double ended_at, double mse, const std::string& weights, const std::string& code = "0.1") {
+    TrialRecord trial = ended("a", mse);
+    trial.ended = ended_at;
+    trial.attempts = 1;
+    trial.weights = weights;
+    trial.code = code;
+    return trial;
+  };
+  const auto timed = [&](double ended_at, double mse, const std::string& weights) {
+    TrialRecord trial = line(ended_at, mse, weights);
+    trial.config = config_of("a", true);
+    trial.id = trial_id_of(trial.config);
+    return trial;
+  };
+  const auto of_failed = [](double ended_at, const std::string& message) {
+    TrialRecord trial = failed("a", message);
+    trial.ended = ended_at;
+    trial.attempts = 1;
+    trial.weights = "";
+    return trial;
+  };
+  const std::vector<std::pair<std::vector<TrialRecord>, std::string>> cases{
+      {{of_failed(10, "first"), of_failed(20, "second")}, "failed second  2"},
+      {{of_failed(10, "first"), of_failed(20, "second"), of_failed(30, "third")}, "failed third  3"},
+      {{of_failed(20, "later"), line(10, 1, "x")}, "finished 1.1 x 2"},
+      {{timed(10, 1, "x"), timed(20, 2, ""), timed(30, 3, "z")}, "finished 1.1 z 3"},
+      {{timed(10, 1, ""), timed(20, 2, "y")}, "finished 1.1 y 2"},
+      {{timed(10, 1, "x"), timed(20, 2, "y")}, "finished 1.1 y 2"},
+      {{line(10, 1, "x"), line(20, 1, "y", "0.2"), line(30, 1, "")}, "finished 1.1 y 3"},
+      {{line(10, 1, "x"), line(20, 1, "")}, "finished 1.1 x 2"},
+      {{line(10, 1, "x"), line(20, 2, "y"), line(30, 2, "y")}, "finished 2.2 y 3"},
+      {{line(10, 1, "x"), line(20, 1, "x"), line(30, 2, "y"), of_failed(40, "last")}, "finished 1.1 x 4"},
+      {{line(10, 1, "x"), line(20, 1, "y")},
+       "failed has two results that differ: their curves, predictions or weights x 2"},
+  };
+  for (const auto& [lines, wanted] : cases) {
+    std::vector<size_t> order(lines.size());
+    std::iota(order.begin(), order.end(), 0);
+    do {
+      const SharedRun run;
+      std::ofstream shard(run.folder / "shards" / "x-1.jsonl");
+      for (const size_t i : order) shard << shard_line_of(lines[i]);
+      shard.close();
+      const TrialRecord found = RunStore(run.store).find(lines.back().id).value();
+      CHECK(fmt::format("{} {}{} {} {}", name_of(found.status), found.message.substr(0, found.message.find(" in ")),
+                        found.test.empty() ? "" : fmt::format("{:g}", found.test.at("mse")), found.weights,
+                        found.attempts) == wanted);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  // Of one second the last shard's counts, whichever was read first.
+  std::vector<std::string> names{"a-1", "b-1", "c-1"};
+  do {
+    const SharedRun run;
+    const RunStore store(run.store);
+    for (const std::string& name : names) {
+      std::ofstream(run.folder / "shards" / (name + ".jsonl")) << shard_line_of(of_failed(10, name));
+      store.known();
+    }
+    CHECK(store.find(id("a"))->message == "c-1");
+  } while (std::next_permutation(names.begin(), names.end()));
+  // No number is no other value than no number.
+  const SharedRun run;
+  TrialRecord none = line(10, 1, "x"), one = line(20, 1, "x");
+  one.validation["none"] = 1;
+  std::ofstream(run.folder / "shards" / "x-1.jsonl") << shard_line_of(none) << shard_line_of(one);
+  CHECK(contains(faults_of(run.store).at(0), "differ: validation none nan and 1 in "));
+}
+
 TEST_CASE("a trial that ended elsewhere since is done, also one that failed again") {
   const SharedRun run;
   RunStore mine(run.store), theirs(run.store);
@@ -323,8 +425,11 @@ TEST_CASE("notes, tags and imports are shared, too") {
                                              [](const auto& take) { take(ended("a", 1)); });
   CHECK(added == 1);
   CHECK(there == 0);
+  const std::string monday = "2026-01-05 03:04:05", tuesday = "2026-01-06 03:04:05";
+  for (int twice = 0; twice < 2; ++twice)
+    mine.take_over({{}, {}, {}, {{0, monday, "x"}, {0, monday, "y"}, {0, tuesday, "x"}}}, [](const auto&) {});
   const RunStore store(run.store, RunStore::Access::read);
-  CHECK(store.notes().size() == 1);
+  CHECK(store.notes().size() == 4);
   CHECK(store.tags() == std::vector<std::string>{"good", "new"});
   CHECK(store.plan().size() == 1);
   CHECK(store.find(id("a"))->test.at("mse") == 1.1);
@@ -375,9 +480,13 @@ TEST_CASE("a shard that cannot be written is an error, and what was kept stays")
     small.rlim_cur = fs::file_size(run.shard()) + 100;
     REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
     error = error_of([&] { store.put(ended("b", 2)); });
+    small.rlim_cur = 100;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    CHECK_THROWS(RunStore(run.store).put(ended("b", 2)));
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(contains(error, "shards: run store: cannot be written: File too large"));
     const fs::path first = run.shard();
+    CHECK(std::distance(fs::directory_iterator(run.folder / "shards"), {}) == 1);  // none that nothing was written to
     const std::string kept = read_bytes(first);
     store.put(ended("c", 3));
     CHECK(read_bytes(first) == kept);  // readers may have been further in it
@@ -390,6 +499,8 @@ TEST_CASE("a worker whose shard was moved aside, replaced or removed goes on in 
   RunStore worker(run.store), reader(run.store);
   worker.put(ended("a", 1));
   CHECK(reader.known().size() == 1);
+  CHECK_FALSE(reader.has_lost());
+  CHECK_FALSE(RunStore(run.temporary.path() / "plain" / "store.sqlite").has_lost());
   const fs::path first = run.shard(), kept = first.string() + ".damaged-1";
   fs::rename(first, kept);
   worker.put(ended("b", 2));
@@ -479,9 +590,14 @@ TEST_CASE("shards of processes that have ended are put together, once there are 
   writer.pid = 4;
   RunStore(run.store).acquire(id("new"), "", writer, {}, 0);
   fs::rename(shards / "node-5.jsonl", shards / (writer_name(this_process()) + "-7.jsonl"));
-  for (const char* name : {"node-2.jsonl", "node-3.jsonl"}) SharedRun::age(shards / name, 61);
+  // This one is: its writer, a process of this host, has ended.
+  fs::rename(shards / "node-6.jsonl", shards / (writer_name(dead_process()) + ".jsonl"));
+  const fs::path stray = shards / "z-1.jsonl";
+  fs::create_directory(stray);
+  for (const fs::path& old : {shards / "node-2.jsonl", shards / "node-3.jsonl", stray}) SharedRun::age(old, 61);
   merge_ended_shards(run.folder);  // of fifteen, too few
-  CHECK(count() == 19);
+  CHECK(count() == 20);
+  fs::remove(stray);
   fs::copy_file(shards / "node-18.jsonl", shards / "x-1.jsonl");
   SharedRun::age(shards / "x-1.jsonl", 61);
   merge_ended_shards(run.folder);
@@ -492,6 +608,28 @@ TEST_CASE("shards of processes that have ended are put together, once there are 
   merge_ended_shards(run.folder);
   CHECK(count() == 7);
   merge_ended_shards(run.temporary.path());  // no shared folder
+}
+
+TEST_CASE("a shard that grows is read on; one with other bytes is read from its first line") {
+  for (const bool is_other_file : {false, true}) {
+    const SharedRun run;
+    const RunStore reader(run.store);
+    const fs::path shard = run.folder / "shards" / "x-1.jsonl", other = run.folder / "other";
+    const auto line = [](const std::string& name) { return shard_line_of(ended(name, 1)); };
+    std::ofstream(shard) << line("a");
+    CHECK(reader.known().size() == 1);
+    std::ofstream(shard, std::ios::app) << line("b");
+    CHECK(reader.known().size() == 2);
+    CHECK_FALSE(reader.has_lost());
+    std::ofstream(is_other_file ? other : shard) << line("c") << (is_other_file ? line("d") + line("e") : "");
+    if (is_other_file) fs::rename(other, shard);
+    CHECK(reader.known().size() == (is_other_file ? 5 : 3));
+    CHECK(reader.has_lost());
+  }
+}
+
+TEST_CASE("a shard has its writer's host and process for a name") {
+  CHECK(writer_name({"", "node-7.rack_4:é 0000 pid:[1]", 12, ""}) == "node-7.rack_4___-12");
 }
 
 TEST_CASE("a trial whose line moves from shard to shard is never missed") {

@@ -188,9 +188,12 @@ TEST_CASE("a store of the version without checksums is read, counted as unchecke
     RunStore later(path);  // a run continues in it: its trials have checksums, the others still none
     later.put(trial("f", 1));
     CHECK(later.unchecked() == 5);
+    later.put(trial(fmt::format("{:032x}", 0), 1));
+    CHECK(later.unchecked() == 4);
   }
-  CHECK(examine_store(path).sound == 1);
-  CHECK(repair_store(path) == std::vector<std::string>{"5 trials have checksums now"});
+  CHECK(examine_store(path).sound == 2);
+  CHECK(examine_store(path).damage.empty());
+  CHECK(repair_store(path) == std::vector<std::string>{"4 trials have checksums now"});
   CHECK(RunStore(path, RunStore::Access::read).unchecked() == 0);
   CHECK(examine_store(path).sound == 6);
   CHECK(examine_store(path).damage.empty());
@@ -225,6 +228,9 @@ TEST_CASE("trials that are gone from a store, or a plan that was changed, are er
   make_store(path);
   Database(path, false).run("UPDATE plan SET x = 3 WHERE position = 1");
   CHECK(contains(error_of([&] { RunStore(path).plan(); }), "the plan of its latest run is not what was written"));
+  const std::string no_digest(64, '0');
+  Database(path, false).run(fmt::format("UPDATE seals SET digest = '{}' WHERE name = 'trials'", no_digest).c_str());
+  CHECK(contains(error_of([&] { RunStore(path).known(); }), "(5 of 5 found with a checksum)"));
   Database(path, false).run("DELETE FROM trials WHERE id = (SELECT max(id) FROM trials)");
   CHECK(contains(error_of([&] { RunStore(path).known(); }), "(4 of 5 found with a checksum)"));
   CHECK(repair_store(path).size() == 1);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "experiments/studies/run/store/reading_line.h"
+#include "tests/experiments/shared_run.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -171,6 +172,8 @@ TEST_CASE("a store of version 1 is brought to the present one with all its trial
       INSERT INTO trials VALUES ('y', '{}', 'failed', 'failed at step 3', '{}', '{}', 12, 1e9, 0.5, '2026-01-02 03:04:06');
     )");
   }
+  CHECK(contains(error_of([&] { RunStore store(path, RunStore::Access::read); }),
+                 "schema version 1, this program reads 4; run the study once more"));
   for (int opened = 0; opened < 2; ++opened) {
     const RunStore store(path);
     const auto x = store.find("x"), y = store.find("y");
@@ -227,6 +230,10 @@ TEST_CASE("a trial has one owner; a silent or dead one loses it") {
   dead.started += "0";
   CHECK(a.acquire("z", "heads=4", dead, {}, 1000) == LeaseResult::taken);
   CHECK(b.acquire("z", "heads=4", two, {}, 1001) == LeaseResult::taken);
+  CHECK(is_gone(dead_process()));
+  Owner unknown = one;
+  unknown.started.clear();
+  CHECK_FALSE(is_gone(unknown));
   Owner elsewhere = dead;
   elsewhere.machine = "another";
   CHECK_FALSE(is_gone(elsewhere));
@@ -327,6 +334,9 @@ TEST_CASE("a failed trial is tried once by each run, not once by each of two run
   CHECK(store.put(failed, &one));
   CHECK(store.acquire("x", "", two, before, 1000) == LeaseResult::done);
   CHECK(store.acquire("x", "", two, store.known("x"), 1000) == LeaseResult::taken);
+  store.put(finished("y", 1));
+  CHECK(store.acquire("y", "", one, {}, 1000) == LeaseResult::done);
+  CHECK(store.acquire("y", "", one, store.known("y"), 1000) == LeaseResult::taken);
 }
 
 TEST_CASE("a store keeps the plan of the latest run, and is read in a folder that may not be written") {

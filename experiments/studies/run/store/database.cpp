@@ -110,8 +110,8 @@ void Database::stand_in_memory() {
 void Database::complain() const {
   const int code = sqlite3_errcode(handle_) & 0xff;  // without the extended part
   const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
-  const bool is_closed = (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_PERM) &&
-                         access(path_.parent_path().c_str(), W_OK) != 0;
+  const bool is_closed =
+      (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && access(path_.parent_path().c_str(), W_OK) != 0;
   const int closed_reason = errno, system_reason = sqlite3_system_errno(handle_);
   std::error_code none;
   const size_t bytes = std::filesystem::absolute(path_, none).string().size() + std::strlen("-journal");
@@ -125,7 +125,7 @@ void Database::complain() const {
   else if (code == SQLITE_CANTOPEN && bytes > most)
     more = fmt::format(": its path has {} bytes, and SQLite takes at most {}; name a shorter --out",
                        bytes - std::strlen("-journal"), most - std::strlen("-journal"));
-  else if (code == SQLITE_IOERR || code == SQLITE_FULL || code == SQLITE_CANTOPEN) more = system_text(system_reason);
+  else if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN) more = system_text(system_reason);
   fail("{}: run store: {}{}", path_.string(), sqlite3_errmsg(handle_), more);
 }
 

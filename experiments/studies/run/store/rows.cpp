@@ -194,7 +194,7 @@ struct Seal {
   /// Takes a trial in, or out again.
   void toggle(const std::string& other, int64_t by) {
     const auto value = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-    for (size_t i = 0; i < digest.size() && i < other.size(); ++i)
+    for (size_t i = 0; i < std::min(digest.size(), other.size()); ++i)
       digest[i] = "0123456789abcdef"[(value(digest[i]) ^ value(other[i])) & 15];
     count += by;
   }

@@ -11,6 +11,7 @@
 #include "experiments/studies/export/export.h"
 #include "experiments/studies/export/publish.h"
 #include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store/trial_lines.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -134,6 +135,35 @@ TEST_CASE("published trials are those of their store to the bit, with plan, note
   CHECK(after->test == before->test);
   CHECK(after->test_parts == before->test_parts);
   CHECK(after->predictions == before->predictions);
+}
+
+TEST_CASE("lists of a run's line that are not of their form are refused, each for itself") {
+  const auto error_with = [](const std::string& key, const std::string& list) {
+    std::map<int64_t, PlanEntry> plan;
+    const std::string line =
+        replaced(line_of_run({}, {}), fmt::format("\"{}\":[]", key), "\"" + key + "\":[" + list + "]");
+    return error_of([&] { run_from_line(line, plan); });
+  };
+  const std::string id(32, '0'), place = R"([0,"","",1,{},1])", time = "2026-01-02 03:04:05";
+  const auto pair = [](const std::string& first, const std::string& second) {
+    return "[" + first + "," + second + "]";
+  };
+  const std::string quoted = '"' + id + '"';
+  CHECK(error_with("missing", pair(quoted, place)).empty());
+  CHECK(error_with("notes", pair('"' + time + '"', "\"x\"")).empty());
+  for (const char* other :
+       {R"([0,"","",1,{},1,1])", R"([0.5,"","",1,{},1])", R"([-1,"","",1,{},1])", R"([10000000,"","",1,{},1])",
+        R"([0,1,"",1,{},1])", R"([0,"",1,1,{},1])", R"([0,"","",1,[],1])", R"([0,"","",1,{},0.5])"})
+    CHECK(contains(error_with("missing", pair(quoted, other)), "expected position, series, label"));
+  for (const std::string& other : {pair(quoted, place + ",1"), pair("7", place), pair("\"0\"", place)})
+    CHECK(contains(error_with("missing", other), "expected lists of an id and a place"));
+  for (const std::string& other : {pair('"' + time + '"', "\"x\",1"), pair("7", "\"x\""), pair('"' + time + '"', "7")})
+    CHECK(contains(error_with("notes", other), "expected lists of time and text"));
+  CHECK(is_trial_id("0123456789abcdef0123456789abcdef"));
+  for (const char c : {'/', ':', '`', 'g', 'A'}) CHECK_FALSE(is_trial_id(std::string(32, c)));
+  CHECK_FALSE(is_trial_id(std::string(31, '0')));
+  // What is no number stands among numbers of f32.
+  CHECK(contains(line_of_trial(trial(1), {}, {}), R"("norm",[20],{"f32":[null]}])"));
 }
 
 TEST_CASE("equal stores are published as equal bytes, without a time in the gzip header") {
