@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr size_t most_nested = 100;
+
 /// Builds the document from the parser's events. nlohmann's own parser with a callback looks through all of a list or
 /// object for what the callback threw away, each time a part of it ends: quadratic in a header of many tensors.
 class Builder : public nlohmann::json_sax<Json> {
@@ -52,6 +54,8 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool open(Json container) {
+    // What is nested is copied, compared and printed by functions that call themselves.
+    require(open_.size() < most_nested, "lists and objects are nested deeper than {}", most_nested);
     put(std::move(container));
     Json* parent = open_.empty() ? nullptr : open_.back();
     open_.push_back(parent == nullptr ? &root_ : parent->is_array() ? &parent->back() : member_);

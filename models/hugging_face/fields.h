@@ -31,9 +31,7 @@ class ConfigFields {
   int64_t count(const char* name) const {
     if (!has(name)) complain(name, "missing");
     const nlohmann::json& value = fields_[name];
-    const bool is_count = value.is_number_integer() &&
-                          (value.is_number_unsigned() ? value.get<uint64_t>() <= most : value.get<int64_t>() >= 1);
-    if (!is_count || value.get<int64_t>() < 1 || value.get<int64_t>() > most)
+    if (!value.is_number_integer() || value < 1 || value > most)
       complain(name, "expected an integer from 1 to 2^40, got " + shown(value));
     return value.get<int64_t>();
   }

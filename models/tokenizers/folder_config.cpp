@@ -91,12 +91,17 @@ FolderConfig read_folder_config(const fs::path& folder) {
   return config;
 }
 
+std::optional<int64_t> token_id(const Json& id) {
+  const bool is_id = id.is_number_integer() && id >= 0 && id <= max_token_id;
+  return is_id ? std::optional(id.get<int64_t>()) : std::nullopt;
+}
+
 AddedToken read_added_token(const Json& token, const Json& id) {
   const Json content = token.is_object() ? token.value("content", Json()) : Json();
   require(content.is_null() || content.is_string(), "content is {}, expected a string", shown(content));
   const std::string text = text_in(content).value_or("");
-  const bool is_id = id.is_number_integer() && id >= 0 && id <= max_token_id;
-  require(!text.empty() && is_id, "added token {} has id {}", quoted_name(text), shown(id));
+  const auto number = token_id(id);
+  require(!text.empty() && number, "added token {} has id {}", quoted_name(text), shown(id));
   const auto flag = [&](const char* key, bool absent) {
     const Json value = token.value(key, Json());
     require(value.is_null() || value.is_boolean(), "{} is {}, expected true or false", key, shown(value));
@@ -105,7 +110,7 @@ AddedToken read_added_token(const Json& token, const Json& id) {
   for (const char* key : {"lstrip", "rstrip", "single_word"})
     require(!flag(key, false), "added token {}: {} is not supported", quoted_name(text), key);
   const bool special = flag("special", false);
-  return {text, id.get<int32_t>(), special, flag("normalized", !special)};
+  return {text, static_cast<int32_t>(*number), special, flag("normalized", !special)};
 }
 
 }  // namespace headroom::models

@@ -31,6 +31,9 @@ struct FolderConfig {
 /// Reads these files; each may be missing. Throws Error naming the file and its fault.
 FolderConfig read_folder_config(const std::filesystem::path& folder);
 
+/// The id that a JSON number stands for; none for what can be no token's.
+std::optional<int64_t> token_id(const nlohmann::json& id);
+
 /// Reads an added token of tokenizer.json or added_tokens_decoder. Throws Error, without the file's name, for one
 /// without a text, with a wrong id, or with its own rule for surrounding spaces.
 AddedToken read_added_token(const nlohmann::json& token, const nlohmann::json& id);

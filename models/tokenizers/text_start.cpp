@@ -21,13 +21,12 @@ Json part(const Json& json, const char* key) { return json.is_object() ? json.va
 /// The first id that `tokens`, a list of {"id", "content"}, gives a text.
 std::optional<int64_t> id_in(const Json& tokens, const std::string& text) {
   for (const Json& token : tokens.is_array() ? tokens : Json::array())
-    if (part(token, "content") == text && part(token, "id").is_number_integer()) return token["id"].get<int64_t>();
+    if (const auto id = token_id(part(token, "id")); id && part(token, "content") == text) return id;
   return std::nullopt;
 }
 
 std::optional<int64_t> id_in_vocabulary(const Json& vocabulary, const std::string& text) {
-  const Json id = part(vocabulary, text.c_str());
-  return id.is_number_integer() ? std::optional(id.get<int64_t>()) : std::nullopt;
+  return token_id(part(vocabulary, text.c_str()));
 }
 
 /// The id of a token of the folder's tokenizer, by its text.
@@ -69,11 +68,11 @@ void read_template(const Json& own, TextStart& start) {
     require(name.is_string(), "post_processor: a special token is {}, expected a name", shown(name));
     const Json ids = part(part(part(own, "special_tokens"), name.get<std::string>().c_str()), "ids");
     std::optional<int64_t>& place = is_before ? start.begin : start.end;
-    require(ids.is_array() && ids.size() == 1 && ids[0].is_number_integer() && ids[0] >= 0 && ids[0] <= max_token_id,
-            "post_processor: special token {} has ids {}, expected one", quoted_name(name), shown(ids));
+    const auto id = ids.is_array() && ids.size() == 1 ? token_id(ids[0]) : std::nullopt;
+    require(id.has_value(), "post_processor: special token {} has ids {}, expected one", quoted_name(name), shown(ids));
     require(!place, "post_processor: puts several tokens {} every text; one is supported",
             is_before ? "before" : "after");
-    place = ids[0].get<int64_t>();
+    place = id;
   }
 }
 

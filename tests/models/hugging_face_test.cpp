@@ -127,6 +127,7 @@ TEST_CASE("biases, norms and windows of the families", "[hugging-face]") {
   CHECK(refusal(qwen) == "config.json: layer_types: has 1 entries, and num_hidden_layers is 16");
   CHECK(parse(llama({{"hidden_act", "gelu"}})).not_run.size() == 1);
   CHECK(parse(llama({{"hidden_act", "silu"}})).not_run.empty());
+  CHECK(parse(llama({{"hidden_act", "swish"}})).not_run.empty());
 }
 
 TEST_CASE("Gemma 3 from config.jsons of two generations", "[hugging-face]") {
@@ -220,6 +221,25 @@ TEST_CASE("GPT-2 from its config.json", "[hugging-face]") {
   CHECK(parameter_count(model.config) == 124439808);
   CHECK(model.config.activation == Activation::gelu_tanh);
   CHECK(model.config.positions == Positions::learned);
+  json config = gpt2();
+  const auto with = [&](const char* key, const json& value) {
+    json changed = config;
+    changed[key] = value;
+    return error_of([&] { parse(changed); });
+  };
+  for (const char* activation : {"gelu", "gelu_new", "gelu_pytorch_tanh"})
+    CHECK(with("activation_function", activation).empty());
+  CHECK(with("activation_function", "relu").empty());
+  config["activation_function"] = "tanh";
+  CHECK(parse(config).not_run.size() == 1);
+  CHECK_THAT(with("n_head", 7), testing::contains("n_head: 7 does not divide n_embd = 768"));
+  for (const json& bad : {json(0), json(-1), json(1.5), json("12"), json((int64_t{1} << 40) + 1), json(UINT64_MAX)})
+    CHECK_THAT(with("n_layer", bad), testing::contains("n_layer: expected an integer from 1 to 2^40, got "));
+  CHECK_THAT(with("n_layer", nullptr), testing::contains("n_layer: missing"));
+  for (const json& bad : {json(0), json(-1), json("1"), json(true)})
+    CHECK_THAT(with("layer_norm_epsilon", bad), testing::contains("expected a number above 0, got "));
+  CHECK_THAT(with("model_type", 3), testing::contains("model_type: expected a string, got 3"));
+  CHECK_THAT(with("tie_word_embeddings", 3), testing::contains("tie_word_embeddings: expected true or false, got 3"));
   CHECK(model.not_run.empty());
 }
 

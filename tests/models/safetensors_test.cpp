@@ -150,7 +150,10 @@ TEST_CASE("a header that lies is refused with a clear line", "[safetensors]") {
       {R"({"a":)" + good + R"(,"b":)" + tensor("F32", "[1]", "[2,6]") + "}",
        "tensor 'b': offsets [2, 6) overlap those of 'a' [0, 4)", 6},
       {R"({"a":)" + good + R"(,"b":)" + tensor("U8", "[0]", "[2,2]") + "}", "overlap"},
-      {nested, "holds array"},
+      {nested, "nested deeper than 100"},
+      {R"({"a":{"dtype":3,"shape":[1],"data_offsets":[0,4]}})", "has no string dtype"},
+      {R"({"a":{"dtype":"F32","shape":3,"data_offsets":[0,4]}})", "has no array shape"},
+      {R"({"a":)" + tensor("F32", "[9223372036854775808]", "[0,4]") + "}", "holds 9223372036854775808"},
   };
   for (const Case& c : cases) {
     INFO(c.header.substr(0, 200));

@@ -83,6 +83,20 @@ TEST_CASE("a SentencePiece model that is wrong is refused", "[tokenizer]") {
                m.charsmap = std::string("\0\4\0\0", 4) + std::string(1024, '\x7f') + std::string("x\0", 2);
              }),
              contains("leads beyond the table"));
+  const auto mapped = [&](const std::string& length, const std::string& texts) {
+    return changed([&](auto& m) { m.charsmap = length + std::string(1024, '\0') + texts; });
+  };
+  CHECK(mapped(std::string("\0\4\0\0", 4), std::string("x\0", 2)).empty());
+  CHECK_THAT(mapped(std::string("\0\4\0\0", 4), "x"), contains("its texts do not end"));
+  for (const char* length : {"\0\0\0\0", "\1\4\0\0", "\0\10\0\0"})
+    CHECK_THAT(mapped(std::string(length, 4), std::string("x\0", 2)), contains("precompiled_charsmap: a table of "));
+  const auto read = [](const std::string& bytes) { return error_of([&] { parse_sentencepiece(bytes); }); };
+  CHECK_THAT(read(std::string("\0\0", 2)), contains("has a field of number 0"));
+  CHECK_THAT(read("\xf8\xff\xff\xff\xff\x01"), contains("has a field of number "));
+  CHECK_THAT(read("\x08" + std::string(11, '\xff')), contains("holds a number of more than 64 bits"));
+  CHECK_THAT(read("\x0a\x02\x08\x01"), contains("piece: has wire type 0, expected 2"));
+  CHECK_THAT(read("\x0b"), contains("field 1 has wire type 3"));
+  CHECK_THAT(read("\x12\x03\x1a\x01x"), contains("model_type: has wire type 2, expected 0"));
 }
 
 TEST_CASE("no change of a .model file crashes its reader or its tokenizer", "[tokenizer]") {

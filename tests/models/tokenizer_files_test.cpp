@@ -140,6 +140,23 @@ TEST_CASE("tokenizer.json: what we lack is refused by name", "[tokenizer]") {
       {"/added_tokens/0/id", "-1", "added token '<s>' has id -1"},
       {"/added_tokens/0/lstrip", "true", "'<s>': lstrip is not supported"},
       {"/added_tokens", "3", "added_tokens is number"},
+      {"/added_tokens/0", "7", "added token '' has id null"},
+      {"/added_tokens/0/id", "1.5", "added token '<s>' has id 1.5"},
+      {"/added_tokens/0/id", "4000000000", "added token '<s>' has id 4000000000"},
+      {"/added_tokens/0/content", "7", "content is 7, expected a string"},
+      {"/added_tokens/0/special", "7", "special is 7, expected true or false"},
+      {"/model", "[]", "model '' is not supported"},
+      {"/model/merges", R"([["a"]])", "merge 1 is array"},
+      {"/model/merges", R"([["a",1]])", "merge 1 is array"},
+      {"/model/merges", R"([[1,"a"]])", "merge 1 is array"},
+      {"/model/merges", R"(["a\u0000 b"])", "merge 1"},
+      {"/normalizer", R"({"type":3})", "type is 3, expected a string"},
+      {"/normalizer", R"({"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"NFD"}]})", "two normalizers"},
+      {"/pre_tokenizer", R"({"type":"Split","behavior":"Isolated"})", "a Split has no pattern"},
+      {"/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"Isolated","invert":true})",
+       "'Isolated'"},
+      {"/pre_tokenizer", R"({"type":"Sequence","pretokenizers":[{"type":"ByteLevel"},{"type":"Digits"}]})",
+       "pre_tokenizer 'Digits' after ByteLevel or Metaspace is not supported"},
   };
   for (const Case& c : cases) {
     Json json = small_json();
@@ -147,6 +164,40 @@ TEST_CASE("tokenizer.json: what we lack is refused by name", "[tokenizer]") {
     INFO(c.pointer << " = " << c.value);
     CHECK_THAT(error_of([&] { loaded(json); }), contains(c.wanted) && contains("tokenizer.json: "));
   }
+}
+
+TEST_CASE("tokenizer.json over characters: what we lack is refused by name", "[tokenizer]") {
+  Json good = small_json();
+  good["model"] = {{"type", "BPE"},        {"byte_fallback", true}, {"vocab", {{"<unk>", 0}, {"▁", 1}, {"a", 2}}},
+                   {"unk_token", "<unk>"}, {"fuse_unk", true},      {"merges", Json::array()}};
+  good["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "first"}};
+  good["decoder"] = {{"type", "Metaspace"}, {"prepend_scheme", "first"}};
+  CHECK(loaded(good)->encode("a?? a") == Ids{1, 2, 0, 1, 2});
+  const auto with = [&](const char* pointer, const char* value) {
+    Json json = good;
+    json[Json::json_pointer(pointer)] = Json::parse(value);
+    return error_of([&] { loaded(json); });
+  };
+  for (const char* fine : {R"({"type":"Metaspace","replacement":"▁"})",
+                           R"({"type":"Metaspace","replacement":"▁","add_prefix_space":false,"split":false})"})
+    CHECK(with("/pre_tokenizer", fine).empty());
+  CHECK(with("/decoder", R"({"type":"Strip","content":" ","start":1,"stop":0})").empty());
+  CHECK_THAT(with("/pre_tokenizer/replacement", R"("_")"), contains("Metaspace puts '_', U+2581 is supported"));
+  CHECK_THAT(with("/pre_tokenizer/prepend_scheme", R"("last")"), contains("prepend_scheme 'last' is not supported"));
+  CHECK_THAT(with("/normalizer", R"({"type":"Prepend","prepend":"▁"})"), contains("Metaspace after Prepend"));
+  CHECK_THAT(with("/normalizer", R"({"type":"Prepend","prepend":"_"})"), contains("normalizer Prepend puts '_'"));
+  for (const char* other : {R"({"type":"Replace","pattern":{"String":"x"},"content":"▁"})",
+                            R"({"type":"Replace","pattern":{"String":" "},"content":"x"})"})
+    CHECK_THAT(with("/normalizer", other), contains("normalizer 'Replace' is not supported"));
+  CHECK_THAT(with("/pre_tokenizer", R"({"type":"Digits"})"), contains("with byte_fallback, Metaspace is"));
+  CHECK_THAT(with("/pre_tokenizer", R"({"type":"Split"})"), contains("with byte_fallback, Metaspace is"));
+  CHECK_THAT(with("/decoder", R"({"type":"WordPiece"})"), contains("decoder 'WordPiece' is not supported"));
+  for (const char* strip :
+       {R"({"type":"Strip","content":"x","start":1,"stop":0})", R"({"type":"Strip","content":" ","start":2,"stop":0})",
+        R"({"type":"Strip","content":" ","start":1,"stop":1})"})
+    CHECK_THAT(with("/decoder", strip), contains("decoder Strip is supported of one space at the start"));
+  CHECK_THAT(with("/model/unk_token", R"("<none>")"), contains("unk_token '<none>' is not in the vocabulary"));
+  CHECK_THAT(with("/model/dropout", "0.5"), contains("dropout 0.5"));
 }
 
 TEST_CASE("a byte without a token is an error that names it", "[tokenizer]") {

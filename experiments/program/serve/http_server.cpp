@@ -49,8 +49,7 @@ unsigned most_connections() {
 }
 
 int socket_of(MHD_Connection* connection) {
-  const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  return info == nullptr ? -1 : info->connect_fd;
+  return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 struct ResponseDeleter {
@@ -98,7 +97,7 @@ MHD_Result take_header(void* headers, MHD_ValueKind, const char* name, size_t na
                        size_t value_bytes) {
   auto& to = *static_cast<Headers*>(headers);
   try {
-    to.add({name, name_bytes}, value == nullptr ? "" : std::string(value, value_bytes));
+    to.add({name, name_bytes}, {value, value_bytes});
   } catch (const std::exception&) {
     to.has_failed = true;
   }
@@ -315,9 +314,7 @@ MHD_Result HttpServer::Library::take(MHD_Connection* connection, Exchange*& exch
   if (!exchange->is_checked) return begin(connection, *exchange, path, method);
   if (exchange->is_failed) return MHD_NO;
   if (*upload_bytes > 0) {
-    std::string& body = exchange->request.body;
-    if (body.size() + *upload_bytes > most_body_bytes) return MHD_NO;
-    body.append(upload, *upload_bytes);
+    exchange->request.body.append(upload, *upload_bytes);  // no longer than its Content-Length, which was checked
     *upload_bytes = 0;
     return MHD_YES;
   }

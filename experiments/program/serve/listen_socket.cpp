@@ -54,9 +54,7 @@ ListenSocket listen_on(const std::string& address, int port) {
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> places(found, [](addrinfo* all) {
-    if (all != nullptr) freeaddrinfo(all);
-  });
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> places(found, freeaddrinfo);
   int fd = -1;
   for (const addrinfo* place = found; place != nullptr && fd < 0; place = place->ai_next) fd = bound_socket(*place);
   require(fd >= 0,

@@ -63,14 +63,19 @@ nlohmann::ordered_json RunCurves::of(const RunSnapshot& snapshot, const std::vec
     const PlanEntry& entry = trials[i]->entry;
     Points points;
     if (trials[i]->phase == TrialPhase::finished || trials[i]->phase == TrialPhase::failed) {
-      const auto [kept, is_new] =
-          ended_.try_emplace(fmt::format("{} {} {}", snapshot.run.name(), entry.id, trials[i]->attempts));
-      if (is_new && !store) store.emplace(snapshot.run.store(), RunStore::Access::read);
-      if (const auto record = is_new ? store->find(entry.id) : std::nullopt)
-        for (const HistoryPoint& point : record->history)
-          kept->second[point.split + " " + point.metric].emplace_back(point.step, point.value);
-      for (const auto& [name, curve] : kept->second) tracks.insert(name);
-      if (const auto found = kept->second.find(track); found != kept->second.end()) points = found->second;
+      const std::string key = fmt::format("{} {} {}", snapshot.run.name(), entry.id, trials[i]->attempts);
+      if (!ended_.contains(key)) {
+        if (!store) store.emplace(snapshot.run.store(), RunStore::Access::read);
+        std::map<std::string, Points> read;
+        if (const auto record = store->find(entry.id))
+          for (const HistoryPoint& point : record->history)
+            read[point.split + " " + point.metric].emplace_back(point.step, point.value);
+        ended_.emplace(key, std::move(read));
+      }
+      for (const auto& [name, curve] : ended_[key]) {
+        tracks.insert(name);
+        if (name == track) points = curve;
+      }
     } else if (const auto live = snapshot.live.find(entry.id); live != snapshot.live.end() && track == "train loss") {
       points = live->second;
     }

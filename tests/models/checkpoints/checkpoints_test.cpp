@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "models/checkpoints/compact_store.h"
 #include "models/checkpoints/model_files.h"
 #include "models/gguf/gguf.h"
 #include "models/model_cache.h"
 #include "models/safetensors/safetensors.h"
+#include "models/tokenizers/sentencepiece_model.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -285,6 +287,113 @@ TEST_CASE("a copied head is left out, one that differs is used, and wrappers of 
     CHECK_THAT(copy.refusal(), contains("tie_word_embeddings is false and there is no lm_head.weight: if the embedding "
                                         "is the head, set it to true in"));
   }
+}
+
+TEST_CASE("a tokenizer's files say which tokens begin and end texts, or are refused by name", "[pretrained]") {
+  const Copy copy("llama2-gqa");
+  copy.set("bos_token_id", nullptr);
+  const auto described = [&] { return ModelFiles::open(copy.path())->description(); };
+  const auto special = [](const Json& id) { return Json{{"SpecialToken", {{"id", id}}}}; };
+  const Json text = {{"Sequence", {{"id", "A"}}}};
+  const auto with_template = [&](const Json& single, const Json& ids) {
+    const Json own = {
+        {"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", {{"<b>", {{"ids", ids}}}}}};
+    copy.write("tokenizer.json",
+               {{"post_processor", {{"type", "Sequence"}, {"processors", {{{"type", "ByteLevel"}}, own, Json()}}}}});
+  };
+  with_template({special("<b>"), text, special("<b>")}, {5});
+  CHECK((described().bos == 5 && described().add_bos && described().text_end == 5));
+  for (const Json& ids : {Json(5), Json::array(), Json{5, 6}, Json{"5"}, Json{-1}, Json{1.5}, Json{UINT64_MAX}}) {
+    with_template({special("<b>"), text}, ids);
+    CHECK_THAT(copy.refusal(), contains("tokenizer.json: post_processor: special token '<b>' has ids "));
+  }
+  with_template({special("<b>"), special("<b>"), text}, {5});
+  CHECK_THAT(copy.refusal(), contains("puts several tokens before every text"));
+  with_template({text, special("<b>"), special("<b>")}, {5});
+  CHECK_THAT(copy.refusal(), contains("puts several tokens after every text"));
+  with_template({special(3), text}, {5});
+  CHECK_THAT(copy.refusal(), contains("a special token is 3, expected a name"));
+  with_template({text, special("<b>")}, {99});
+  CHECK_THAT(copy.refusal(), contains("the tokenizer puts token 99 around every text; the vocabulary has 37"));
+  // Added tokens without an embedding are named once; others that a reader refuses are left to it.
+  Json added = {{{"id", 99}, {"content", "[PAD]"}}, {{"id", 98}, {"content", 3}}, {{"id", "97"}, {"content", "x"}}, 7};
+  added.push_back({{"content", "without an id"}});
+  for (int id = 100; id < 200; ++id) added.push_back({{"id", id}, {"content", "a long name of a token"}});
+  copy.write("tokenizer.json", {{"added_tokens", added}});
+  REQUIRE(described().warnings.size() == 1);
+  CHECK_THAT(described().warnings[0], contains("tokenizer.json: '[PAD]', 'a long name of a token', "));
+  CHECK(described().warnings[0].size() < 600);
+  fs::remove(copy.path() / "tokenizer.json");
+
+  // Without tokenizer.json: the flags of tokenizer_config.json, and ids from wherever they are.
+  const auto begin_with = [&](Json config) {
+    config["add_bos_token"] = true, config["bos_token"] = {{"content", "<b>"}};
+    copy.write("tokenizer_config.json", config);
+    return error_of([&] { (void)described(); });
+  };
+  const std::string none = "add_bos_token puts '<b>' before every text, and the tokenizer has no such token";
+  Json config = {{"add_eos_token", true}, {"eos_token", "<e>"}};
+  for (const Json& id : {Json(-5), Json("5"), Json(UINT64_MAX)}) {
+    copy.write("vocab.json", {{"<b>", id}});
+    CHECK_THAT(begin_with(config), contains(none));
+  }
+  copy.write("vocab.json", {{"<b>", 6}, {"<e>", 7}});
+  CHECK(begin_with(config).empty());
+  CHECK((described().bos == 6 && described().text_end == 7));
+  fs::remove(copy.path() / "vocab.json");
+  testing::write_bytes(copy.path() / "tokenizer.model", "IQ== 0\n");
+  CHECK_THAT(begin_with(config), contains(none));
+  SentencePieceModel pieces;
+  pieces.pieces = {{"<unk>", 0, PieceKind::unknown}, {"<b>", 0, PieceKind::control}};
+  testing::write_bytes(copy.path() / "tokenizer.model", serialized(pieces));
+  CHECK(begin_with(config).empty());
+  CHECK((described().bos == 1 && !described().text_end));
+  copy.write("added_tokens.json", {{"<b>", 8}, {"<e>", 9}});
+  CHECK(begin_with(config).empty());
+  CHECK((described().bos == 8 && described().text_end == 9));
+  config["added_tokens_decoder"] = {{"10", {{"content", "<b>"}, {"special", true}}}};
+  config["additional_special_tokens"] = {"<x>", {{"content", "<y>"}}, "", 3, {{"content", 3}}};
+  CHECK(begin_with(config).empty());
+  CHECK(described().bos == 10);
+  config["added_tokens_decoder"] = {{"ten", {{"content", "<b>"}}}};
+  CHECK_THAT(begin_with(config), contains("tokenizer_config.json: added token '<b>' has id 'ten'"));
+  config["added_tokens_decoder"] = 3;
+  copy.write("added_tokens.json", {{"<b>", -1}});
+  CHECK_THAT(begin_with(config), contains("added_tokens.json: added token '<b>' has id -1"));
+}
+
+TEST_CASE("a chat template is the file's own, the default one of several, or a file beside it", "[pretrained]") {
+  const Copy copy("llama2-gqa");
+  const auto with = [&](const Json& shape) {
+    copy.write("tokenizer_config.json", {{"chat_template", shape}});
+    return ModelFiles::open(copy.path())->description().chat_template;
+  };
+  CHECK(with("a").empty() == false);
+  testing::write_bytes(copy.path() / "chat_template.jinja", "beside");
+  const Json tool = {{"name", "tool"}, {"template", "t"}}, own = {{"name", "default"}, {"template", "d"}};
+  CHECK(with({tool, own}) == "d");
+  for (const Json& other : {Json(3), Json::array(), Json{tool}, Json{3}, Json{{{"name", "default"}}},
+                            Json{{{"name", "default"}, {"template", 3}}}, Json{{{"template", "t"}}}})
+    CHECK(with(other) == "beside");
+}
+
+TEST_CASE("blocks whose sizes a compact file's metadata lies about are refused", "[pretrained]") {
+  const testing::TemporaryFolder folder;
+  const auto refusal = [&](const char* name, const char* entry) {
+    write_safetensors(folder / "m.safetensors",
+                      {{"w", Tensor::zeros({68}, engine::DType::u8)}, {"f", Tensor::zeros({4})}},
+                      {{"format", "pt"}, {name, entry}});
+    return error_of([&] { const CompactStore store(folder / "m.safetensors"); });
+  };
+  CHECK(refusal("w", "q8_0 2 32").empty());
+  CHECK_THAT(refusal("x", "q8_0 2 32"), contains("m.safetensors: __metadata__: 'x': there is no such tensor"));
+  CHECK_THAT(refusal("f", "q8_0 2 32"), contains("the tensor is F32, blocks are U8"));
+  CHECK_THAT(refusal("w", "q8_0 2 32 1"), contains("'1' stands behind the columns"));
+  CHECK_THAT(refusal("w", "q8_0 2 33"), contains("33 columns are no whole blocks of 32"));
+  CHECK_THAT(refusal("w", "q8_0 3 32"), contains("68 bytes, q8_0 3 x 32 are 102"));
+  for (const char* entry : {"q8_0", "q8_0 2", "q8_0 0 32", "q8_0 -2 32", "q8_0 2 x", "q8_0 99999999999999999999 32"})
+    CHECK_THAT(refusal("w", entry), contains(" is no number of rows or columns"));
+  CHECK_THAT(refusal("w", "q9_0 2 32"), contains("q9_0"));
 }
 
 TEST_CASE("the index decides which of several files is read", "[pretrained]") {

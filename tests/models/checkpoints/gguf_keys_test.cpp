@@ -5,6 +5,8 @@
 
 #include "models/checkpoints/model_files.h"
 #include "models/gguf/gguf.h"
+#include "models/tokenizers/text_start.h"
+#include "models/tokenizers/vocabulary.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
@@ -59,6 +61,111 @@ TEST_CASE("a GGUF key that changes what is computed keeps a model from being run
   REQUIRE(noted.warnings.size() == 1);
   CHECK_THAT(noted.warnings[0], testing::contains("'llama.x0', 'llama.x1', 'llama.x10', 'llama.x100', 'llama.x101' and "
                                                   "995 more: not read; llama.cpp does not read them either"));
+}
+
+TEST_CASE("GGUF metadata that lies is refused by its key", "[gguf]") {
+  const auto long_count = [](int64_t value) {
+    return GgufValue{GgufValueType::u64, false, std::vector<int64_t>{value}};
+  };
+  struct Case {
+    std::string key;
+    GgufValue value;
+    const char* wanted;
+  };
+  const Case cases[] = {
+      {"llama.block_count", text("2"), "is string, expected a whole number"},
+      {"llama.block_count", counts({2}), "is an array of i32, expected a whole number"},
+      {"llama.block_count", whole(0), "expected a number from 1 to 2^40, got 0"},
+      {"llama.block_count", long_count((int64_t{1} << 40) + 1), "got 1099511627777"},
+      {"llama.attention.layer_norm_rms_epsilon", fraction(0), "expected a number above 0, got 0"},
+      {"llama.attention.layer_norm_rms_epsilon", fraction(INFINITY), "expected a number above 0, got inf"},
+      {"llama.attention.layer_norm_rms_epsilon", whole(1), "is u32, expected a fraction"},
+      {"llama.attention.head_count_kv", whole(4), "4 does not divide head_count = 6"},
+      {"llama.rope.scaling.type", text("linear"), "'llama.rope.scaling.factor': missing"},
+      {"general.type", text("adapter"), "is a LoRA adapter"},
+      {"general.type", text("mmproj"), "the part of a model that reads images"},
+      {"general.type", text("imatrix"), "is an importance matrix, not a model"},
+      {"tokenizer.ggml.add_bos_token", whole(1), "is no bool, expected true or false"},
+      {"tokenizer.ggml.add_eos_token", {GgufValueType::boolean, false, std::vector<int64_t>{1}}, "eos_token_id is mis"},
+      {"split.count", whole(2), "is one of 2 parts, and is not called so"},
+      {"split.tensors.count", whole(20), "has 21 tensors in its 1 parts, and names 20"},
+      {"split.no", whole(1), "is part 2 of 1 by its metadata, not 1 of 1"},
+      {"general.alignment", whole(48), "is the writer's own"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.key << ": " << c.wanted);
+    CHECK_THAT(testing::error_of([&] { (void)described({{c.key, c.value}}); }), testing::contains(c.wanted));
+  }
+  for (const auto& [architecture, wanted] : {std::pair{"clip", "reads images"},
+                                             {"controlvector", "is a control vector"},
+                                             {"imatrix", "is an importance matrix"},
+                                             {"mamba", "expected one of "}})
+    CHECK_THAT(testing::error_of([&, own = architecture] { (void)described({}, own); }), testing::contains(wanted));
+  CHECK(described({{"llama.rope.dimension_count", whole(2)}}).not_run ==
+        std::vector<std::string>{"llama.rope.dimension_count: 2 of a head's 4 dimensions turn, here all do"});
+}
+
+TEST_CASE("a GGUF file's vocabulary that lies is refused by its key", "[gguf]") {
+  const auto texts = [](std::vector<std::string> all) {
+    return GgufValue{GgufValueType::string, true, std::move(all)};
+  };
+  const auto scores = [](std::vector<double> all) { return GgufValue{GgufValueType::f32, true, std::move(all)}; };
+  const std::string own = "tokenizer.ggml.";
+  const GgufPairs pieces{{own + "model", text("llama")},
+                         {own + "tokens", texts({"<unk>", "a"})},
+                         {own + "token_type", counts({2, 1})},
+                         {own + "scores", scores({0, -1})}},
+      bytes{{own + "model", text("gpt2")},
+            {own + "tokens", texts({"a", "b", "ab"})},
+            {own + "merges", texts({"a b"})},
+            {own + "pre", text("gpt-2")}};
+  const auto refusal = [](GgufPairs metadata, const std::string& key, const GgufValue& value) {
+    std::erase_if(metadata, [&](const auto& pair) { return pair.first == key; });
+    GgufMetadata all("m.gguf");
+    for (auto& [name, one] : metadata) all.add(name, one);
+    all.add(key, value);
+    return testing::error_of([&] { (void)gguf_vocabulary(all, "m", "m.gguf"); });
+  };
+  const auto says = [](const char* part) { return testing::contains(part); };
+  CHECK(refusal(pieces, own + "unknown_token_id", whole(0)).empty());
+  CHECK(refusal(bytes, own + "x", whole(0)).empty());
+  CHECK_THAT(refusal(pieces, own + "model", text("rwkv")), says("'rwkv' is not supported (gpt2 and llama are)"));
+  CHECK_THAT(refusal(pieces, own + "tokens", text("a")), says("is string, expected an array of strings"));
+  CHECK_THAT(refusal(pieces, own + "token_type", counts({2})), says("holds 1 types for 2 tokens"));
+  CHECK_THAT(refusal(pieces, own + "token_type", counts({0, 1})), says("token 0 has type 0, 1 to 6 are known"));
+  CHECK_THAT(refusal(pieces, own + "token_type", counts({2, 7})), says("token 1 has type 7"));
+  CHECK_THAT(refusal(pieces, own + "scores", scores({0})), says("holds 1 scores for 2 tokens"));
+  CHECK_THAT(refusal(pieces, own + "scores", scores({0, NAN})), says("'tokenizer.ggml.tokens': piece 'a'"));
+  CHECK_THAT(refusal(pieces, own + "tokens", texts({"<unk>", "<unk>"})), says("is given twice"));
+  GgufPairs unnamed = pieces;
+  unnamed[2].second = counts({1, 1});
+  CHECK(refusal(unnamed, own + "unknown_token_id", whole(1)).empty());
+  for (const int64_t none : {-1, 2})
+    CHECK_THAT(refusal(unnamed, own + "unknown_token_id", {GgufValueType::i32, false, std::vector<int64_t>{none}}),
+               says("holds 0 unknown pieces"));
+  CHECK_THAT(refusal(unnamed, own + "x", whole(0)), says("holds 0 unknown pieces"));
+  CHECK_THAT(refusal(bytes, own + "pre", text("none")), says("'none' names a way to cut texts that is not known here"));
+  for (const char* merge : {"a", " b", "a ", "a b c", "a c", "c a", "b a"})
+    CHECK_THAT(refusal(bytes, own + "merges", texts({merge})), says("'tokenizer.ggml.merges': merge "));
+}
+
+TEST_CASE("the token that begins or ends a GGUF file's texts is one of its vocabulary", "[gguf]") {
+  const GgufValue yes{GgufValueType::boolean, false, std::vector<int64_t>{1}};
+  const auto gpt2 = [&](const GgufPairs& more) {
+    GgufMetadata all("m.gguf");
+    all.add("tokenizer.ggml.model", text("gpt2"));
+    for (const auto& [name, one] : more) all.add(name, one);
+    return text_start_of_gguf(all, 10);  // fewer than llama.cpp's usual token, 11
+  };
+  CHECK_FALSE(gpt2({}).begin);
+  CHECK(gpt2({}).notes.size() == 1);  // no way to cut texts
+  CHECK(gpt2({{"tokenizer.ggml.pre", text("gpt-2")}}).notes.empty());
+  CHECK_FALSE(gpt2({{"tokenizer.ggml.pre", text("none")}}).begin);
+  CHECK(gpt2({{"tokenizer.ggml.bos_token_id", whole(3)}, {"tokenizer.ggml.add_bos_token", yes}}).begin == 3);
+  CHECK(gpt2({{"tokenizer.ggml.eos_token_id", whole(4)}, {"tokenizer.ggml.add_eos_token", yes}}).end == 4);
+  CHECK_FALSE(gpt2({{"tokenizer.ggml.bos_token_id", whole(99)}}).bos);
+  for (const char* key : {"tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"})
+    CHECK_THAT(testing::error_of([&] { (void)gpt2({{key, yes}}); }), testing::contains("is true, and "));
 }
 
 TEST_CASE("a special token beyond the vocabulary is a note, and llama.cpp's default is taken", "[gguf]") {

@@ -42,6 +42,10 @@ TEST_CASE("what is no JSON, or has a key twice, is refused", "[json]") {
   CHECK_THAT(error(std::string_view("1\0", 2)), contains("holds a zero byte"));
   CHECK_THAT(error(R"([{"a": 1, "b": {"a": 2, "c": 3, "c": 4}}])"), contains("has key 'c' twice"));
   CHECK_THAT(error(R"({"a": {"b": {}}, "a": 2})"), contains("has key 'a' twice"));
+  const auto nested = [](size_t lists) { return std::string(lists, '[') + std::string(lists, ']'); };
+  CHECK(error(nested(100)).empty());
+  CHECK_THAT(error(nested(101)), contains("nested deeper than 100"));
+  CHECK_THAT(error(R"({"a": )" + nested(1000000) + "}"), contains("nested deeper than 100"));
 }
 
 }  // namespace headroom::models

@@ -193,6 +193,9 @@ TEST_CASE("GGUF headers that lie are refused", "[gguf]") {
   CHECK_THAT(refusal(entry(1, 256, 0, UINT64_MAX - 31)), contains("offset 18446744073709551584 is too large"));
   CHECK_THAT(refusal(entry(1, 64, 0, 0)), contains("overlap those of 'vector'"));
   CHECK(refusal(bytes + std::string(64, '\0')).empty());
+  CHECK_THAT(refusal(with(bytes, "GGUF" + raw(uint32_t{3}), "GGUF" + std::string("\0\0\0\3", 4))),
+             contains("is a big-endian GGUF file"));
+  CHECK_THAT(refusal(entry(1, uint64_t{1} << 40, 0, 0)), contains("end beyond the"));
   CHECK(parse_gguf(bytes + std::string(64, '\0'), "m.gguf").trailing == parse_gguf(bytes, "m.gguf").trailing + 64);
 }
 

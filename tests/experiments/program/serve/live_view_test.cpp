@@ -1,80 +1,21 @@
 // The live view over a real socket: its routes, what it refuses, and stores that change beneath it.
-#include "experiments/program/serve/live_view.h"
-
 #include <sys/stat.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/run/runner.h"
-#include "tests/experiments/program/serve/http_client.h"
-#include "tests/experiments/program/serve/stored_study.h"
+#include "tests/experiments/program/serve/served.h"
 #include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
 using namespace headroom::experiments;
 using namespace headroom::testing;
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-namespace {
-
-const std::string hostile = "<script>alert(1)</script>\"'&\xff";
-
-/// A server over a folder, for as long as it lives.
-class Served {
- public:
-  explicit Served(const fs::path& out, bool allows_changes = true)
-      : view_(out, {"secret", "127.0.0.1", allows_changes}),
-        server_([this](const HttpRequest& request) { return view_.check(request); },
-                [this](const HttpRequest& request) { return view_.answer(request); }, "127.0.0.1", 0),
-        thread_([this] { server_.run(); }) {}
-  ~Served() {
-    server_.stop();
-    thread_.join();
-  }
-  int port() const { return server_.port(); }
-
- private:
-  LiveView view_;
-  HttpServer server_;
-  std::thread thread_;
-};
-
-Json json_of(const Reply& reply) { return Json::parse(reply.body, nullptr, false); }
-
-/// The data of the next event of a stream.
-Json next_event(Connection& stream) {
-  stream.read_until("\n\n");
-  while (stream.unread().find("data: ") == std::string::npos) {
-    stream.pass("\n\n");
-    const size_t before = stream.unread().size();
-    stream.read_until("\n\n");
-    if (stream.unread().size() == before) return Json();
-  }
-  const std::string text = stream.unread();
-  const size_t at = text.find("data: ") + 6;
-  stream.pass("\n\n");
-  return Json::parse(text.substr(at, text.find('\n', at) - at), nullptr, false);
-}
-
-void open_stream(Connection& connection, int port, const std::string& query = "") {
-  connection.send(fmt::format("GET /api/events{} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", query, port));
-}
-
-struct Runs {
-  TemporaryFolder folder;
-  fs::path out = folder.path() / "runs", run = out / "small" / "quick";
-  RunStore store{run / "store.sqlite"};
-  Runs() { planned(store, hostile, {1, 2}, {1, 2}); }
-};
-
-}  // namespace
 
 TEST_CASE("the live view answers its routes, and nothing else") {
   Runs runs;
@@ -127,12 +68,16 @@ TEST_CASE("the live view answers its routes, and nothing else") {
   CHECK(get(port, "/files/small/quick/figure.svg").status == 200);
   CHECK(get(port, "/files/paper.html").status == 200);
   CHECK(request(port, "HEAD", "/").status == 200);
-  for (const char* nothing : {"/run/small", "/api", "/api/", "/api/run/small", "/api/run/small/slow", "/api/nothing",
-                              "/favicon.ico", "/api/run/small/quick/note", "/api/events?run=small",
-                              "/api/events?run=nope/nope", "/files/small/quick/nothing.html"}) {
+  for (const char* nothing :
+       {"/run/small", "/api", "/api/", "/api/run/small", "/api/run/small/slow", "/api/nothing", "/favicon.ico",
+        "/api/run/small/quick/note", "/api/events?run=small", "/api/events?run=nope/nope",
+        "/files/small/quick/nothing.html", "/files/small/slow/report.html", "/files/large/quick/report.html", "/a/b/c",
+        "/%zz%4", "/api/x/small/quick", "/api/compare?a", "/api/compare?a=small/quick",
+        "/api/compare?a=small/quick&b=small/slow"}) {
     INFO(nothing);
     CHECK(get(port, nothing).status == 404);
   }
+  for (const char* nothing : {"/", "/api/runs"}) CHECK(post(port, nothing, "secret", "{}").status == 404);
   for (const char* method : {"PUT", "DELETE", "OPTIONS", "PATCH"}) {
     INFO(method);
     CHECK(request(port, method, "/api/run/small/quick/note").status == 405);
@@ -162,6 +107,9 @@ TEST_CASE("a run's answer and figure are those of its report, as far as it is") 
   CHECK(contains(figure["narrow"].get<std::string>(), "<svg "));
   CHECK(contains(get(served.port(), "/assets/figure.css").body, "--c0: #"));
   CHECK(json_of(get(served.port(), "/api/run/other/quick/figure")) == Json{{"ended", 1}});
+  std::string all = "/api/compare?";
+  for (const char name : std::string("abcdefgh")) all += fmt::format("{}=small/paper&", name);
+  CHECK(contains(json_of(get(served.port(), all))["figure"]["wide"].get<std::string>(), "<svg "));
 }
 
 TEST_CASE("the live view hands out nothing from outside the runs, and no store") {
@@ -209,6 +157,7 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
     CHECK_FALSE(contains(reply.body, "SQLite format"));
   }
   CHECK(get(served.port(), "/files/small/quick/plain.html").body == "plain words");
+  CHECK(json_of(get(served.port(), "/api/runs"))["runs"][0]["pages"] == Json{"hard.html", "plain.html"});
   // Names that lead elsewhere are no names of runs to compare, either.
   CHECK(get(served.port(), "/api/compare?a=" + runs.run.string() + "&b=" + runs.run.string()).status == 404);
 }
@@ -218,7 +167,7 @@ TEST_CASE("hosts that are not this machine are refused, also with the token") {
   const Served served(runs.out);
   const int port = served.port();
   for (const char* host : {"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example",
-                           "localhost:x", "[::1", "localhost:80@evil", ""}) {
+                           "localhost:x", "localhost:", "[::1]9", "[::1", "localhost:80@evil", ""}) {
     INFO(host);
     CHECK(get(port, "/api/runs", fmt::format("Host: {}\r\n", host)).status == 403);
   }
@@ -285,6 +234,7 @@ TEST_CASE("notes and tags are kept as written, and bad ones are refused") {
   CHECK(change("note", Json{{"add", std::string(4001, 'x')}}.dump()) == 409);
   CHECK(change("note", std::string(70000, 'x')) == 413);
   CHECK(change("tag", R"({"add": "two words"})") == 409);
+  CHECK(change("tag", "{}") == 400);
   CHECK(change("nothing", "{}") == 404);
   CHECK(change("note", fmt::format(R"({{"remove": {}}})", runs.store.notes()[0].id)) == 200);
   CHECK(change("tag", R"({"remove": "<b>"})") == 200);
@@ -313,8 +263,10 @@ TEST_CASE("a run is deleted when nobody trains it, and by its name") {
     CHECK(contains(remove("small/quick").body, "a process uses its store"));
     CHECK(fs::exists(run / "report.html"));
   }
+  write_bytes(out / "index.html", "an old list");
   CHECK(remove("small/quick").status == 200);
   CHECK_FALSE(fs::exists(run));
+  CHECK_FALSE(contains(read_bytes(out / "index.html"), "an old list"));
   CHECK(fs::exists(out));
   CHECK(json_of(get(served.port(), "/api/runs"))["runs"].empty());
 }
@@ -420,6 +372,8 @@ TEST_CASE("what is beyond a limit is refused before it is read") {
   CHECK(get(port, "/", many).status == 431);
   CHECK(get(port, "/", local + "A: " + std::string(40000, 'a') + "\r\n").status == 431);
   CHECK(get(port, "/", local + "Host: evil.example\r\n").status == 400);
+  CHECK(get(port, "/", local + "Content-Length: 1\r\nContent-Length: 1\r\n").status == 400);
+  CHECK(request(port, "GET", "/", local, "a body").status == 400);
   CHECK(get(port, "/", local + huge).status == 413);
   CHECK(request(port, "POST", "/", local + huge).status == 413);
   CHECK(request(port, "POST", "/", local + "Transfer-Encoding: chunked\r\n").status == 411);
@@ -458,4 +412,15 @@ TEST_CASE("a handler that fails is an answer, and no host to listen on is an err
   CHECK_THROWS_WITH(HttpServer(pass, pass, "", 0),
                     "the host to listen on is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, "
                     "localhost");
+  CHECK_THROWS(HttpServer(pass, pass, std::string("::1\0", 4), 0));
+  CHECK_THROWS_WITH(HttpServer(pass, pass, "no name", 1), contains("no name:1: cannot listen there"));
+  const HttpServer first(pass, pass, "127.0.0.1", 0);
+  CHECK_THROWS_WITH(HttpServer(pass, pass, "127.0.0.1", first.port()), contains("the port is taken"));
+  if (const int six = socket(AF_INET6, SOCK_STREAM, 0); six >= 0) {  // a machine may have no ::1
+    sockaddr_in6 place{};
+    place.sin6_family = AF_INET6, place.sin6_addr = in6addr_loopback;
+    if (bind(six, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0)
+      CHECK(HttpServer(pass, pass, "::1", 0).port() > 0);
+    close(six);
+  }
 }
