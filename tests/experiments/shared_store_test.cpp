@@ -427,7 +427,8 @@ TEST_CASE("notes, tags and imports are shared, too") {
   CHECK(there == 0);
   const std::string monday = "2026-01-05 03:04:05", tuesday = "2026-01-06 03:04:05";
   for (int twice = 0; twice < 2; ++twice)
-    mine.take_over({{}, {}, {}, {{0, monday, "x"}, {0, monday, "y"}, {0, tuesday, "x"}}}, [](const auto&) {});
+    for (const Note& note : {Note{0, monday, "x"}, Note{0, monday, "y"}, Note{0, tuesday, "x"}})
+      mine.take_over({{}, {}, {}, {note}}, [](const auto&) {});
   const RunStore store(run.store, RunStore::Access::read);
   CHECK(store.notes().size() == 4);
   CHECK(store.tags() == std::vector<std::string>{"good", "new"});

@@ -177,7 +177,6 @@ bool OpenFile::write(size_t at, const std::string& text) const {
 }
 
 void OpenFile::complain(const char* what) const {
-  if (other_) fail("{}: is {}, not a file; move it aside", path_.string(), other_);
   fail("{}: {}: {}", path_.string(), what, std::strerror(error_ != 0 ? error_ : errno));
 }
 
