@@ -149,28 +149,40 @@ double Case::times_worse(const Point& a, const Point& b) const {
   return curve.larger_is_better ? value(b) / value(a) : value(a) / value(b);
 }
 
-ConfidenceInterval Case::interval(const std::string& name, const Estimate& number, size_t comparisons) const {
+Limits Case::worse_limits() const {
+  const double factor = claim.keys.factor;
+  const bool is_strict = factor == 1;
+  // A ratio is that of the values: where more is better, the worse one is the smaller.
+  return curve.larger_is_better ? Limits{.high = 1 / factor, .is_strict = is_strict}
+                                : Limits{.low = factor, .is_strict = is_strict};
+}
+
+Limits Case::near_limits() const {
+  const double factor = claim.keys.factor;
+  return curve.larger_is_better ? Limits{.low = 1 / factor} : Limits{.high = factor};
+}
+
+ConfidenceInterval Case::interval(const std::string& name, const Estimate& number, size_t comparisons,
+                                  const Limits& claimed) const {
   const double level = 1 - 2 * significance() / static_cast<double>(std::max<size_t>(comparisons, 1));
   ConfidenceInterval interval = interval_of(name, number, level);
   if (comparisons > 1 && !interval.method.empty()) interval.method += fmt::format(", Bonferroni over {}", comparisons);
+  interval.claimed = claimed;
   return interval;
 }
 
-ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons) const {
-  if (!on_logs()) {
-    if (claim.deterministic) return {.name = name, .value = value(a) / value(b)};
-    return interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons);
-  }
-  return exponential(interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons));
+ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons,
+                               const Limits& claimed) const {
+  ConfidenceInterval out{.name = name, .value = value(a) / value(b), .claimed = claimed};
+  if (on_logs()) out = exponential(interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons, claimed));
+  else if (!claim.deterministic)
+    out = interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons, claimed);
+  out.of = place(a);
+  out.to = place(b);
+  return out;
 }
 
 std::string Case::at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }
-
-std::string Case::label(const Point& p) const {
-  const bool is_count = axis.ends_with("s") && !axis.ends_with("ss");
-  if (!is_count) return fmt::format("{} {}", axis, exact(p.x));
-  return fmt::format("{} {}", exact(p.x), p.x == 1 ? axis.substr(0, axis.size() - 1) : axis);
-}
 
 Curve curve_in_range(const Analysis& study, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim) {
@@ -181,14 +193,6 @@ Curve curve_in_range(const Analysis& study, const std::string& series, const std
       claim.metric.empty() ? metric.empty() || metric == study.report.y_metric : metric == claim.metric;
   if (!claim.deterministic) mark_learned(all, is_own_metric ? claim.learned_at : std::nullopt);
   return all;
-}
-
-std::string in_brackets(const ConfidenceInterval& interval, const char* unit) {
-  const bool is_difference = interval.name.ends_with("_difference");
-  const std::string value = interval.sign + rounded(interval.value);
-  std::string text = is_difference ? "a difference of " + value : value + unit;
-  if (!std::isnan(interval.low)) text += fmt::format(" [{}, {}]", rounded(interval.low), rounded(interval.high));
-  return text;
 }
 
 }  // namespace headroom::experiments

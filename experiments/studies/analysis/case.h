@@ -55,29 +55,28 @@ struct Case {
   /// That `a` is at least `times` as bad as `b`, and more where that is 1; and that it is at most so.
   Hypothesis worse(const Point& a, const Point& b, double times) const;
   Hypothesis not_worse(const Point& a, const Point& b, double times) const;
+  /// Where the claim has a ratio of two values of which it says the first is worse by the claim's factor, or is not.
+  Limits worse_limits() const;
+  Limits near_limits() const;
   /// How many times worse the mean of `a` is than that of `b`.
   double times_worse(const Point& a, const Point& b) const;
 
   /// The ratio of two points' means with its interval, or that of their difference where the claim is not on
   /// logarithms. It is one of `comparisons` that the data may single out: with Bonferroni's correction the interval
-  /// holds whichever it is.
-  ConfidenceInterval ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons = 1) const;
+  /// holds whichever it is. `claimed` are limits of the ratio.
+  ConfidenceInterval ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons,
+                           const Limits& claimed = {}) const;
   /// The interval of a number: two-sided, of level 1 − 2 · significance, so that each end is a one-sided test.
-  ConfidenceInterval interval(const std::string& name, const Estimate& number, size_t comparisons = 1) const;
+  ConfidenceInterval interval(const std::string& name, const Estimate& number, size_t comparisons = 1,
+                              const Limits& claimed = {}) const;
 
+  MeasuredPoint place(const Point& p) const { return {.x = p.x, .value = value(p)}; }
   /// "heads = 4".
   std::string at(const Point& p) const;
-  /// The same, shorter: "4 heads", "1 head", "width 64".
-  std::string label(const Point& p) const;
-  /// "error", or the metric's name where larger is better.
-  std::string noun() const { return curve.larger_is_better ? curve.metric : "error"; }
 };
 
 /// The curve of a series without the x outside the claim's [from, to], with the seeds marked that learned the target.
 Curve curve_in_range(const Analysis& study, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim);
-
-/// "2.95× [2.1, 4.2]"; without an interval "2.95×".
-std::string in_brackets(const ConfidenceInterval& interval, const char* unit = "×");
 
 }  // namespace headroom::experiments

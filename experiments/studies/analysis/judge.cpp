@@ -50,6 +50,17 @@ std::string obstacle(const Case& c) {
 
 std::string list(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
 
+/// Trials and seeds that tell nothing, or one side alone.
+void note_finding(const Case& c, Verdict& verdict) {
+  if (verdict.unjudged > 0)
+    verdict.notes.push_back(fmt::format("{} trials have no value or no bound, and are not judged", verdict.unjudged));
+  for (const BoundedSeeds& b : verdict.bounded)
+    verdict.notes.push_back(fmt::format("{} of {} seeds of {} {} at {} = {}", b.seeds, b.all, b.series,
+                                        b.is_lower ? "had not reached it, which counts as a lower bound,"
+                                                   : "had reached it, which counts as an upper bound,",
+                                        c.axis, exact(b.end.x)));
+}
+
 void note_weaknesses(const Case& c, Verdict& verdict) {
   if (!c.claim.single_rate.empty()) verdict.notes.push_back("rates not tuned for each x: " + c.claim.single_rate);
   std::map<std::pair<std::string, double>, std::vector<std::string>> edges, single;  // (key, value) → where
@@ -96,7 +107,7 @@ std::string reservations_of(const Hypothesis& hypothesis) {
 void note_training(const Case& c, Verdict& verdict) {
   if (c.claim.deterministic || !c.claim.kind->compares || tasks::is_clock_metric(c.curve.metric)) return;
   const std::vector<Curve> curves = compared_curves(c);
-  if (const auto steps = steps_of(curves)) verdict.found = fmt::format("after {} steps, {}", *steps, verdict.found);
+  verdict.steps = steps_of(curves);
   for (const Curve& one : curves) {
     const double margin = c.claim.keys.factor > 1 ? c.claim.keys.factor : standard_effect(one.metric);
     std::vector<std::string> xs;
@@ -121,13 +132,7 @@ void note_training(const Case& c, Verdict& verdict) {
 void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
-  verdict.open = because;
-  verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison(), because);
-}
-
-void not_run(Verdict& verdict, const std::string& reason) {
-  verdict.status = VerdictStatus::not_run;
-  verdict.sentence = "Not judged: " + reason + ".";
+  verdict.reason = because;
 }
 
 /// A verdict with what is known before anything is measured.
@@ -147,27 +152,6 @@ VerdictStatus status_of(const Hypothesis::Evidence& evidence, double significanc
 double next_step(const std::vector<double>& adjusted, double significance) {
   const auto rejected = std::count_if(adjusted.begin(), adjusted.end(), [&](double p) { return p <= significance; });
   return significance / static_cast<double>(std::max<int64_t>(1, std::ssize(adjusted) - rejected));
-}
-
-/// What would decide a claim that its p-values leave undecided, or why nothing would.
-std::string what_would_decide(const Verdict& v, const Hypothesis& hypothesis) {
-  if (hypothesis.seeds().value_or(2) < 2) return "one seed decides nothing";
-  if (hypothesis.has_no_spread())
-    return "it has the same value at every seed, and without a spread there is no test. Values that are computed, not "
-           "sampled, are compared as they are with deterministic = true";
-  return v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
-                        : "1,000 seeds of this spread would not decide";
-}
-
-std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t family) {
-  const std::string holm = family > 1 ? fmt::format(", by Holm over {} claims", family) : "";
-  if (v.status == VerdictStatus::pass) return fmt::format("That holds (p = {}{}).", probability(v.p), holm);
-  if (v.status == VerdictStatus::fail)
-    return fmt::format("It does not hold (p = {}{}).", probability(v.p_against), holm);
-  if (hypothesis.seeds().value_or(2) < 2) return capitalized(v.open) + ".";
-  if (hypothesis.has_no_spread()) return "Undecided: " + v.open + ".";
-  return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against),
-                     holm, v.open);
 }
 
 /// Where two claims that exclude each other would both pass, neither does.
@@ -213,13 +197,10 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
   for (size_t i = 0; i < verdicts.size(); ++i) {
     if (!hypotheses[i]) continue;
     verdicts[i].margin = hypotheses[i]->margin();
-    verdicts[i].effect = verdicts[i].summary;
     const Hypothesis::Evidence evidence = hypotheses[i]->evidence();
     if (!hypotheses[i]->seeds()) {
-      verdicts[i].status = status_of(evidence, 0);
-      verdicts[i].sentence += verdicts[i].status == VerdictStatus::pass   ? " That holds."
-                              : verdicts[i].status == VerdictStatus::fail ? " It does not hold."
-                                                                          : " That cannot be told.";
+      verdicts[i].status = verdicts[i].tested = status_of(evidence, 0);
+      verdicts[i].basis = Basis::computed;
       continue;
     }
     sampled.push_back(i);
@@ -243,12 +224,10 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     if (v.status == VerdictStatus::undecided)
       v.seeds_needed = seeds_to_decide(hypothesis, own * next_step(adjusted, significance / own),
                                        own * next_step(adjusted_against, significance / own));
-    if (v.status == VerdictStatus::undecided) v.open = what_would_decide(v, hypothesis);
-    if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
-    else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
-    if (v.status == VerdictStatus::undecided && !hypothesis.has_no_spread())
-      v.summary += fmt::format(" for a pass, {} for a fail", probability(v.p_against));
-    v.sentence += " " + in_words(v, hypothesis, sampled.size());
+    v.basis = Basis::sampled;
+    v.tested = v.status;
+    v.family = sampled.size();
+    v.has_spread = !hypothesis.has_no_spread();
     if (!hypothesis.has_parts())
       v.notes.emplace_back("the interval is over seeds alone: it does not hold the error of the finite test data");
     require_learning(v, hypothesis, significance);
@@ -258,25 +237,41 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
 
 /// What a place in a claim's `why` asks for; NaN where it was not measured.
 double measured_at(const Analysis& study, const Verdict& verdict, const std::string& series, const WhyPlace& place) {
-  double value = Verdict::none;
-  if (!place.x) {
-    for (const auto& [name, number] : verdict.numbers)
-      if (name == place.name) value = number;
-    return value;
-  }
+  if (!place.x) return verdict.number(place.name);
   try {
     const Curve& found = study.curve(place.series.empty() ? series : place.series, place.name);
-    if (const Point* point = found.at(*place.x)) value = found.mean(*point);
+    if (const Point* point = found.at(*place.x)) return found.mean(*point);
   } catch (const Error&) {  // a metric that the trials lack
   }
-  return value;
+  return Verdict::none;
+}
+
+/// Measures what one claim speaks of. Returns what its verdict hangs on; none where that is counted, or not judged.
+std::optional<Hypothesis> measure(const Case& c, Verdict& verdict) {
+  std::optional<Hypothesis> hypothesis;
+  verdict.axis = c.axis;
+  verdict.metric = c.curve.metric;
+  verdict.is_reports_metric = c.claim.metric.empty() || c.claim.metric == c.study.report.y_metric;
+  verdict.larger_is_better = c.curve.larger_is_better;
+  verdict.reason = obstacle(c);
+  if (!verdict.reason.empty()) return hypothesis;
+  try {
+    static_cast<Finding&>(verdict) = c.claim.kind->measure(c);
+    note_finding(c, verdict);
+    hypothesis = c.claim.kind->hypothesis(c);
+  } catch (const Error& error) {
+    verdict.reason = error.what();
+  }
+  if (verdict.holds) verdict.status = *verdict.holds ? VerdictStatus::pass : VerdictStatus::fail;
+  return hypothesis;
 }
 
 }  // namespace
 
-std::string Verdict::comparison() const {
-  if (found.empty()) return "";
-  return capitalized(found) + "." + (claimed.empty() ? "" : fmt::format(" The claim: {}.", claimed));
+double Finding::number(const std::string& name) const {
+  for (const auto& [own, value] : numbers)
+    if (own == name) return value;
+  return none;
 }
 
 bool is_decided(const Verdict& v) { return v.status == VerdictStatus::pass || v.status == VerdictStatus::fail; }
@@ -299,11 +294,7 @@ std::vector<Verdict> Analysis::judge() const {
     std::optional<std::string>& stalled = no_seeds.emplace_back();
     try {
       const Case c{*this, claim, curve_in_range(*this, series, claim.metric, claim), last_part(report.x_key)};
-      std::string reason = obstacle(c);
-      if (reason.empty()) reason = claim.kind->measure(c, verdict);
-      if (!reason.empty()) not_run(verdict, reason);
-      else hypothesis = claim.kind->hypothesis(c);
-      if (hypothesis) {
+      if ((hypothesis = measure(c, verdict))) {
         verdict.numbers.emplace_back("seeds", hypothesis->seeds().value_or(1));
         reason_to_wait = unlearned(c);
         verdict.is_learned = !reason_to_wait;
@@ -318,14 +309,14 @@ std::vector<Verdict> Analysis::judge() const {
       }
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
-      not_run(verdict, error.what());
+      verdict.reason = error.what();
+      hypothesis.reset();
     }
     if (!hypothesis && verdict.status == VerdictStatus::not_run) continue;
     if (!claim.reference.empty() && verdict.beside.empty())
       verdict.beside.emplace_back(claim.reference, verdict.measured);
     verdict.why =
         filled_in(claim.why, [&](const WhyPlace& place) { return measured_at(*this, verdict, series, place); });
-    verdict.sentence = verdict.comparison();
   }
   decide(verdicts, hypotheses, *this);
   for (size_t i = 0; i < verdicts.size(); ++i) {
@@ -342,7 +333,7 @@ std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const st
   std::vector<Verdict> verdicts;
   for (const ClaimConfig& claim : claims) {
     verdicts.push_back(blank(claim));
-    not_run(verdicts.back(), reason);
+    verdicts.back().reason = reason;
   }
   return verdicts;
 }

@@ -13,6 +13,15 @@ namespace headroom::experiments {
 /// undecided: measured, but the data cannot tell. not_run: something that the claim needs was not measured.
 enum class VerdictStatus { pass, fail, undecided, not_run };
 
+/// Where a number was measured, and the mean there.
+struct MeasuredPoint {
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+  double x = none, value = none;
+  std::string whose{};  ///< the series or metric, where it is not the claim's
+  std::string sign{};   ///< "≥ " where `value` is a lower bound, "≤ " where an upper one
+};
+
 /// A measured ratio, difference or slope with its confidence interval.
 struct ConfidenceInterval {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -22,41 +31,66 @@ struct ConfidenceInterval {
   double low = none, high = none;  ///< NaN below two seeds, and where the value was computed
   double level = none;             ///< 0.9: probability that the number lies inside; each end is missed as often
   std::string method{};            ///< "t", "t on logs", "crossed t on logs, Bonferroni over 4", "Fieller"; "" for none
-  std::string sign{};              ///< "≥ " where `value` is a lower bound, "≤ " where an upper one
+  std::string sign{};              ///< as of a point's mean
+  Limits claimed{};                ///< where the claim has it, or the ratio; open where no single limit decides
+  MeasuredPoint of{}, to{};        ///< the number is that of `of`, compared with `to`
+
+  /// Whether it is a difference that stands for a ratio.
+  bool is_difference() const { return name.ends_with("_difference"); }
 };
 
-/// What the measurements say about one claim.
-struct Verdict {
+/// Seeds of a series whose steps to a value are bounds.
+struct BoundedSeeds {
+  std::string series;
+  MeasuredPoint end;  ///< the x that had not reached the value, or had already
+  size_t seeds = 0, all = 0;
+  bool is_lower = true;
+};
+
+/// What a kind measured for a claim.
+struct Finding {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
+  double measured = none;                               ///< the one number that says most; NaN when not run
+  std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
+  std::vector<ConfidenceInterval> intervals{};          ///< of the ratios, differences and slopes among them
+  std::vector<MeasuredPoint> places{};                  ///< that its words name besides those of the intervals
+  std::optional<bool> holds{};                          ///< of a claim that is counted, not tested
+  size_t unjudged = 0;                                  ///< trials without a value or a bound
+  std::vector<BoundedSeeds> bounded{};
+  std::vector<std::pair<PaperPath, double>> beside{};  ///< our numbers for numbers in the paper's tables
+
+  /// One of `numbers`; NaN without it.
+  double number(const std::string& name) const;
+};
+
+/// How its numbers decide a verdict: by count, as they are computed, or by tests over seeds.
+enum class Basis { counted, computed, sampled };
+
+/// What the measurements say about one claim; words/verdict_words.h says it in words.
+struct Verdict : Finding {
   ClaimConfig claim;
   VerdictStatus status = VerdictStatus::not_run;
-  double measured = none;   ///< the one number that says most; NaN when not run
-  double p = none;          ///< that the claim is false would show as much for it; after Holm's correction
-  double p_against = none;  ///< that the claim is true would show as much against it; likewise
-  bool is_learned = true;   ///< false where what it hangs on has not learned the target: then neither pass nor fail
-  bool is_tuned = true;     ///< false where an x has no rate chosen inside its grid: then neither, too
-  std::string needs;        ///< what else a claim needs that is left open, where more seeds are no remedy; "" for most
-  bool has_choice_at_edge = false;                      ///< a value was chosen at an end of those tried
-  double margin = none;                                 ///< Hypothesis::margin(): how far it is from the other verdict
-  std::optional<int> seeds_needed;                      ///< that would decide an undecided claim, from the spread seen
-  std::optional<double> paper;                          ///< the paper's number, where the claim names one
-  std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
-  std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
-  std::vector<ConfidenceInterval> intervals;            ///< of the ratios, differences and slopes among them
-  std::string effect;                                   ///< the numbers in a few characters: "2.9× [2.1, 4.0]"
-  std::string summary;                                  ///< the same with its p: "2.9× [2.1, 4.0], p = 0.003"
-  std::string found;     ///< what was measured, as a clause: "at heads = 1 the error is 3.1× that at heads = 8"
-  std::string claimed;   ///< what the claim says of that: "at least 1.1 times as bad"; "" where `found` says it
-  std::string sentence;  ///< the verdict in plain words: comparison() and what it decides
-  /// The numbers, each with what it belongs to, and what the claim needs: "1 head 4.17× [2.68, 6.48]", "needs ≥ 1.1×".
-  std::vector<std::string> brief;
-  std::string open;                ///< of an undecided one: what would decide it, or why more seeds would not
-  std::string why;                 ///< the claim's, its numbers filled in; shown where it fails
-  std::vector<std::string> notes;  ///< what weakens it: failed seeds, choices at the edge of their grid
-
-  /// What was measured and claimed, in sentences; "" when not run.
-  std::string comparison() const;
+  Basis basis = Basis::counted;
+  VerdictStatus tested = VerdictStatus::not_run;  ///< what the p-values alone say
+  double p = none;                                ///< that the claim is false would show as much for it; after Holm
+  double p_against = none;                        ///< that the claim is true would show as much against it; likewise
+  size_t family = 1;                              ///< the study's sampled claims, among which Holm's correction is made
+  std::string axis, metric;                       ///< "heads", and what is measured there
+  bool is_reports_metric = true;                  ///< the claim names no other metric than the report's
+  bool larger_is_better = false;                  ///< of the metric
+  bool has_spread = true;                         ///< false where a number is the same at every seed: then no test
+  bool is_learned = true;  ///< false where what it hangs on has not learned the target: then neither pass nor fail
+  bool is_tuned = true;    ///< false where an x has no rate chosen inside its grid: then neither, too
+  std::string needs;       ///< what else a claim needs that is left open, where more seeds are no remedy; "" for most
+  bool has_choice_at_edge = false;  ///< a value was chosen at an end of those tried
+  double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
+  std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
+  std::optional<int64_t> steps;     ///< of all trials that it compares, where they are trained alike
+  std::optional<double> paper;      ///< the paper's number, where the claim names one
+  std::string reason;               ///< why it was not judged, or is left open whatever its p-values; "" for most
+  std::string why;                  ///< the claim's, its numbers filled in; shown where it fails
+  std::vector<std::string> notes;   ///< what weakens it: failed seeds, choices at the edge of their grid
 };
 
 /// Whether it is pass or fail.

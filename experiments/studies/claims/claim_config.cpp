@@ -31,6 +31,10 @@ std::string in_words(const ClaimConfig& claim) {
   return claim_name(claim);
 }
 
+std::string interval(const Limits& limits) {
+  return fmt::format("[{}, {}]", limits.low ? exact(*limits.low) : "−∞", limits.high ? exact(*limits.high) : "∞");
+}
+
 std::string claim_name(const ClaimConfig& claim) {
   std::string text = claim.kind->name + claim.kind->details(claim.keys);
   if (claim.from || claim.to)

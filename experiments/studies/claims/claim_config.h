@@ -51,6 +51,9 @@ const char* name(ClaimSource source);
 /// The claim in words: its own, or its name where the study says none.
 std::string in_words(const ClaimConfig& claim);
 
+/// "[2, 3]", "[−∞, 3]".
+std::string interval(const Limits& limits);
+
 /// What the claim is called in a list: `optimum_at [32]`, `interior_optimum · D 256`.
 std::string claim_name(const ClaimConfig& claim);
 

@@ -10,7 +10,7 @@ class Hypothesis;
 struct Case;
 class ClaimScope;
 struct ClaimConfig;
-struct Verdict;
+struct Finding;
 class Reader;
 
 /// A key that a claim needs and does not have.
@@ -25,6 +25,7 @@ inline std::optional<MissingKey> unless(bool is_there, const char* key, const ch
 /// The limits of an interval; an end that is not given is open.
 struct Limits {
   std::optional<double> low{}, high{};
+  bool is_strict = false;  ///< an end is outside
   bool any() const { return low || high; }
 };
 
@@ -55,8 +56,28 @@ struct ClaimKeys {
 /// Whether a kind claims a difference of `factor` times to be there at least, or not to be there.
 enum class Effect { neither, at_least, at_most };
 
+/// The sort of evidence that a kind gives, which decides how it is told.
+enum class Form {
+  best,        ///< a value against the best of the others
+  extremes,    ///< the largest value against the smallest
+  ends,        ///< the values at both ends against the best between them
+  optimum,     ///< the best of some x against the best of the others
+  trend,       ///< the last value against the first, and the worst step
+  less,        ///< a value against another series, metric or x
+  gap,         ///< how a ratio of two series changes
+  steps,       ///< the steps of two series to a value
+  target,      ///< values against numbers
+  band,        ///< values against limits
+  line,        ///< values against a straight line
+  slope,       ///< a slope against limits
+  saturation,  ///< the last gain against the first
+  bound,       ///< a count of trials above a bound
+  optima,      ///< the best x of two series
+};
+
 struct ClaimKindTraits {
-  const char* name;                  ///< the value of `kind` in a study file
+  const char* name;  ///< the value of `kind` in a study file
+  Form form;
   std::vector<std::string> numbers;  ///< the names of those that its verdict has
   bool compares = false;             ///< values by their ratio: on logarithms, where the claim does not forbid it
   Effect effect = Effect::neither;
@@ -77,11 +98,8 @@ struct ClaimKind : ClaimKindTraits {
   virtual std::string details(const ClaimKeys&) const { return ""; }
   /// What it says of a curve whose points all have values; none where measure() counts and nothing is tested.
   virtual std::optional<Hypothesis> hypothesis(const Case& c) const = 0;
-  /// Between which limits one of its verdict's intervals lies where the claim holds, by the interval's name; none for
-  /// one that no single limit decides.
-  virtual Limits limits(const ClaimKeys& keys, const std::string& interval, bool larger_is_better) const;
-  /// Fills the verdict's numbers (without "seeds") and words. Returns why there is nothing to judge; "" where there is.
-  virtual std::string measure(const Case& c, Verdict& verdict) const = 0;
+  /// The numbers that it judges, without "seeds". Throws Error where there is nothing to judge.
+  virtual Finding measure(const Case& c) const = 0;
 };
 
 /// All kinds, in the order of the list in meson.build.

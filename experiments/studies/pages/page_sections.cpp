@@ -10,7 +10,7 @@
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/verdict_change.h"
-#include "tasks/task.h"
+#include "experiments/studies/words/verdict_words.h"
 
 /// A report's verdicts, failed trials and curves in numbers.
 namespace headroom::experiments {
@@ -25,8 +25,8 @@ std::string in_one_line(std::string numbers) {
 
 /// The verdict, the claim with all that is said of it on demand, its numbers.
 VerdictRow verdict_row(const StudyResults& r, const Verdict& v, const std::string& turned) {
-  VerdictRow row{name(v.status), {{in_words(v.claim)}}, {paragraph(v.sentence)}, in_one_line(v.summary),
-                 turned,         whiskers(r, v)};
+  VerdictRow row{name(v.status), {{in_words(v.claim)}}, {paragraph(sentence(v))}, in_one_line(summary(v)), turned,
+                 whiskers(v)};
   if (v.status == VerdictStatus::fail && !v.why.empty())
     row.more.push_back(paragraph({{.text = "Why:", .is_strong = true}, {" " + v.why}}, Role::why));
   for (const std::string& note : v.notes) row.more.push_back(item(note, Role::notes));
@@ -100,13 +100,11 @@ Blocks curve_notes(const StudyResults& r, const Curve& c) {
 
 }  // namespace
 
-std::vector<Whisker> whiskers(const StudyResults& r, const Verdict& v) {
-  const ClaimConfig& claim = v.claim;
-  const bool larger = tasks::larger_is_better(claim.metric.empty() ? r.report.y_metric : claim.metric);
+std::vector<Whisker> whiskers(const Verdict& v) {
   std::vector<Whisker> out;
   for (const ConfidenceInterval& interval : v.intervals)
-    if (const Limits limits = claim.kind->limits(claim.keys, interval.name, larger); limits.any())
-      out.push_back({interval.value, interval.low, interval.high, limits.low, limits.high, claim.kind->compares});
+    if (const Limits& limits = interval.claimed; limits.any() && !interval.is_difference())
+      out.push_back({interval.value, interval.low, interval.high, limits.low, limits.high, v.claim.kind->compares});
   return out;
 }
 

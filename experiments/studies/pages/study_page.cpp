@@ -17,6 +17,7 @@
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
+#include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
 namespace {
@@ -39,12 +40,12 @@ Phrase claim_cell(const Verdict& v) {
 }
 
 /// What was measured, and what is claimed of it.
-std::string numbers_cell(const StudyResults& r, const Verdict& v) {
+std::string numbers_cell(const Verdict& v) {
   std::vector<std::string> needs;
-  for (const Whisker& whisker : whiskers(r, v))
+  for (const Whisker& whisker : whiskers(v))
     if (const std::string words = needs_words(whisker); std::count(needs.begin(), needs.end(), words) == 0)
       needs.push_back(words);
-  return v.summary + (needs.empty() ? "" : fmt::format("; {}", fmt::join(needs, ", ")));
+  return summary(v) + (needs.empty() ? "" : fmt::format("; {}", fmt::join(needs, ", ")));
 }
 
 Block claim_table(const Analysis& r, const SecondBest& second) {
@@ -57,7 +58,7 @@ Block claim_table(const Analysis& r, const SecondBest& second) {
       Phrase change{{what_would_change(r, v)}};
       if (!second.turned[i].empty())
         change.insert(change.begin(), {{.text = second.turned[i], .is_strong = true}, {"; "}});
-      rows.push_back({status_cell(r, v), {{name(source)}}, claim_cell(v), {{numbers_cell(r, v)}}, std::move(change)});
+      rows.push_back({status_cell(r, v), {{name(source)}}, claim_cell(v), {{numbers_cell(v)}}, std::move(change)});
     }
   return table("Claims", {"verdict", "whose", "claim", "numbers", "margin, and what would change it"}, std::move(rows));
 }
@@ -84,10 +85,10 @@ Blocks failures(const Analysis& f) {
   Blocks out{paragraph("Failed, undecided or not run, and why:")};
   std::map<std::string, int> not_run;  // reason → claims
   for (const Verdict& v : f.verdicts()) {
-    if (v.status == VerdictStatus::not_run) ++not_run[v.sentence];
+    if (v.status == VerdictStatus::not_run) ++not_run[sentence(v)];
     if (v.status == VerdictStatus::pass || v.status == VerdictStatus::not_run) continue;
     Phrase line{{.text = name(v.status), .is_strong = true},
-                {fmt::format(": {}{}. {}", in_words(v.claim), subject_in_brackets(v.claim), v.sentence)}};
+                {fmt::format(": {}{}. {}", in_words(v.claim), subject_in_brackets(v.claim), sentence(v))}};
     if (v.status == VerdictStatus::fail && !v.why.empty()) {
       line.push_back({" "});
       line.push_back({.text = "Why:", .role = Role::why});

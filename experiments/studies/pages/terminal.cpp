@@ -14,6 +14,7 @@
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/report.h"
+#include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
 namespace {
@@ -107,9 +108,11 @@ std::string verdict_text(const Verdict& v, TerminalLook look) {
   constexpr size_t indent = 12;  // behind "undecided"
   const auto columns = static_cast<size_t>(look.columns);
   const size_t room = columns == 0 ? 0 : columns > 2 * indent ? columns - indent : indent;
-  const bool has_brief = !look.is_verbose && !v.brief.empty();
-  std::string below = has_brief ? clean(dotted(v.brief, room)) : wrapped(one_line(v.sentence), room);
-  if (has_brief && !v.open.empty()) below += "\n" + wrapped(capitalized(v.open) + ".", room);
+  const std::vector<std::string> brief = words_of(v).brief;
+  const bool has_brief = !look.is_verbose && !brief.empty();
+  std::string below = has_brief ? clean(dotted(brief, room)) : wrapped(one_line(sentence(v)), room);
+  if (const std::string open = what_is_open(v); has_brief && !open.empty())
+    below += "\n" + wrapped(capitalized(open) + ".", room);
   const std::string status = name(v.status),
                     text = wrapped(one_line(in_words(v.claim) + subject_in_brackets(v.claim)), room) + "\n" + below,
                     shown = look.has_colours ? coloured_verdict(v.status, status) : status;

@@ -8,6 +8,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/studies/pages/headline.h"
+#include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
 namespace {
@@ -57,12 +58,12 @@ SecondBest second_best(const Analysis& results) {
   int asked = 0, unjudged = 0, turned = 0;
   for (size_t i = 0; i < verdicts.size(); ++i) {
     const Verdict &v = verdicts[i], &second = seconds[i];
-    if (!is_decided(v) || (v.summary == second.summary && v.status == second.status)) continue;
+    if (!is_decided(v) || (summary(v) == summary(second) && v.status == second.status)) continue;
     ++asked;
     if (second.status == VerdictStatus::not_run || !second.is_learned || std::isnan(second.margin)) ++unjudged;
     else if (is_beyond(second) != is_beyond(v)) {
       ++turned;
-      out.turned[i] = fmt::format("turns at the second-best {}: {}", key, second.effect);
+      out.turned[i] = fmt::format("turns at the second-best {}: {}", key, words_of(second).effect);
     }
   }
   if (asked == 0) return out;

@@ -10,6 +10,7 @@
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/config/trial_facts.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "models/files/regular_file.h"
 #include "models/files/visible_folders.h"
 
@@ -137,8 +138,8 @@ Json study_json(const Analysis& results) {
     entry["paper"] = v.paper ? Json(*v.paper) : Json();
     entry.update({{"numbers", numbers},
                   {"beside", beside},
-                  {"summary", v.summary},
-                  {"sentence", v.sentence},
+                  {"summary", summary(v)},
+                  {"sentence", sentence(v)},
                   {"notes", v.notes}});
     if (const std::string model = models[series_of(results, v.claim).front()]; !model.empty()) entry["model"] = model;
     list.push_back(entry);

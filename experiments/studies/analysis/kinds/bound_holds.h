@@ -7,7 +7,9 @@ namespace headroom::experiments {
 /// That is counted, of the trials that were run: no test, and nothing is said of others.
 struct BoundHolds : ClaimKind {
   BoundHolds()
-      : ClaimKind({.name = "bound_holds", .numbers = {"trials", "violations", "tightness_max", "tightness_median"}}) {}
+      : ClaimKind({.name = "bound_holds",
+                   .form = Form::bound,
+                   .numbers = {"trials", "violations", "tightness_max", "tightness_median"}}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.bound = in.text("bound", "", "a metric of the same trial, or \"overlay\"");
@@ -25,15 +27,15 @@ struct BoundHolds : ClaimKind {
 
   std::optional<Hypothesis> hypothesis(const Case&) const override { return std::nullopt; }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const std::string& bound = c.claim.keys.bound;
     const bool is_overlay = bound == "overlay";
     const Overlay* overlay = is_overlay ? overlay_of(c.study, c.curve.series) : nullptr;
-    if (is_overlay && !overlay) return "the series has no overlay";
+    if (is_overlay && !overlay) fail("the series has no overlay");
     std::vector<double> tightness;
     double largest = 0;
-    int violations = 0, without = 0;
-    std::string worst;
+    int violations = 0;
+    Finding out;
     for (const TrialRecord* one : ordered_trials(c.study)) {
       const TrialRecord& trial = *one;
       if (trial.series != c.curve.series || trial.status != TrialStatus::finished || !c.curve.at(trial.x)) continue;
@@ -41,37 +43,25 @@ struct BoundHolds : ClaimKind {
       const std::optional<double> limit = is_overlay ? overlay_at(*overlay, trial.x) : measured(trial, bound);
       // An infinite value is above every finite bound.
       if (!value || std::isnan(*value) || !limit || std::isnan(*limit) || (std::isinf(*value) && std::isinf(*limit))) {
-        ++without;
+        ++out.unjudged;
         continue;
       }
       if (!(*value <= *limit)) ++violations;
       const double ratio = *value / *limit;
       if (tightness.empty() || ratio > largest) {
         largest = ratio;
-        worst = fmt::format("{} = {} seed {}: {} against {}", c.axis, exact(trial.x), trial.seed, rounded(*value),
-                            rounded(*limit));
+        out.places = {{.x = trial.x, .value = *value, .whose = std::to_string(trial.seed)}, {.value = *limit}};
       }
       tightness.push_back(ratio);
     }
-    if (tightness.empty()) return fmt::format("no trial has both {} and {}", c.curve.metric, bound);
-    const double middle = median(tightness);
-    verdict.numbers = {{"trials", static_cast<double>(tightness.size())},
-                       {"violations", violations},
-                       {"tightness_max", largest},
-                       {"tightness_median", middle}};
-    verdict.measured = largest;
-    verdict.summary =
-        fmt::format("{} of {} above, at most {} of the bound", violations, tightness.size(), rounded(largest));
-    verdict.brief = {fmt::format("{} of {} trials above", violations, tightness.size()),
-                     fmt::format("at most {} of the bound", rounded(largest)), "needs none above"};
-    verdict.found =
-        fmt::format("{} of {} trials {} above the bound ({}); {} / bound is at most {} ({}), and {} at the median",
-                    violations, tightness.size(), violations == 1 ? "lies" : "lie", bound, c.curve.metric,
-                    rounded(largest), worst, rounded(middle));
-    if (without > 0)
-      verdict.notes.push_back(fmt::format("{} trials have no value or no bound, and are not judged", without));
-    verdict.status = violations == 0 ? VerdictStatus::pass : VerdictStatus::fail;
-    return "";
+    if (tightness.empty()) fail("no trial has both {} and {}", c.curve.metric, bound);
+    out.measured = largest;
+    out.numbers = {{"trials", static_cast<double>(tightness.size())},
+                   {"violations", violations},
+                   {"tightness_max", largest},
+                   {"tightness_median", median(tightness)}};
+    out.holds = violations == 0;
+    return out;
   }
 
  private:

@@ -7,8 +7,11 @@ namespace headroom::experiments {
 /// from the first to the last: any of them will do. Its opposite is a cost that is affine in x.
 struct Curved : ClaimKind {
   Curved()
-      : ClaimKind({.name = "curved", .numbers = {"percent", "worst_x", "seeds"}, .least_points = 3, .what = "a bend"}) {
-  }
+      : ClaimKind({.name = "curved",
+                   .form = Form::line,
+                   .numbers = {"percent", "worst_x", "seeds"},
+                   .least_points = 3,
+                   .what = "a bend"}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope&) const override { keys.percent = read_percent(in); }
 
@@ -28,7 +31,7 @@ struct Curved : ClaimKind {
     return Hypothesis::any_of(std::move(off));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const Point &first = c.curve.points.front(), &last = c.curve.points.back();
     const std::vector<const Point*> between = c.points({first.x, last.x});
     const Point* worst = nullptr;
@@ -41,21 +44,13 @@ struct Curved : ClaimKind {
       worst = p;
       off = percent;
     }
-    if (!worst) return fmt::format("no seed finished at {}, at {} and between them", c.at(first), exact(last.x));
-    verdict.numbers = {{"percent", off}, {"worst_x", worst->x}};
-    verdict.intervals = {c.interval("difference", above_line(c, *worst, 1), between.size())};
-    verdict.measured = off;
-    const bool is_straight = std::abs(off) < 0.005;  // shown as 0.00 %
-    verdict.summary = is_straight ? "straight" : signed_percent(off);
-    verdict.found = is_straight
-                        ? fmt::format("from {} to {} all values lie on a straight line", c.at(first), exact(last.x))
-                        : fmt::format("at {} it is farthest from the straight line between {} and {}: {}", c.at(*worst),
-                                      exact(first.x), exact(last.x), verdict.summary);
-    verdict.claimed = fmt::format("at least {} % off", exact(c.claim.keys.percent));
-    verdict.brief = {
-        is_straight ? "a straight line" : fmt::format("{} {} off the line", c.label(*worst), verdict.summary),
-        fmt::format("needs ≥ {} %", exact(c.claim.keys.percent))};
-    return "";
+    if (!worst) fail("no seed finished at {}, at {} and between them", c.at(first), exact(last.x));
+    ConfidenceInterval distance = c.interval("difference", above_line(c, *worst, 1), between.size());
+    distance.of = c.place(*worst);
+    return {.measured = off,
+            .numbers = {{"percent", off}, {"worst_x", worst->x}},
+            .intervals = {distance},
+            .places = {c.place(first), c.place(last)}};
   }
 
  private:

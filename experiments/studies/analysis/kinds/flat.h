@@ -8,6 +8,7 @@ namespace headroom::experiments {
 struct Flat : ClaimKind {
   Flat()
       : ClaimKind({.name = "flat",
+                   .form = Form::extremes,
                    .numbers = {"smallest_x", "largest_x", "ratio", "seeds"},
                    .compares = true,
                    .effect = Effect::at_most,
@@ -40,26 +41,15 @@ struct Flat : ClaimKind {
     return Hypothesis::all_of(std::move(pairs));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
-    return interval == "ratio" ? Limits{.high = keys.factor} : Limits{};
-  }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const auto& points = c.curve.points;
     const auto [least, most] = std::minmax_element(
         points.begin(), points.end(), [&](const Point& a, const Point& b) { return c.value(a) < c.value(b); });
-    const ConfidenceInterval ratio = c.ratio("ratio", *most, *least, points.size() * (points.size() - 1));
-    verdict.measured = c.value(*most) / c.value(*least);
-    verdict.numbers = {{"smallest_x", least->x}, {"largest_x", most->x}, {"ratio", verdict.measured}};
-    verdict.intervals = {ratio};
-    verdict.summary = in_brackets(ratio);
-    verdict.found =
-        fmt::format("the largest {}, {} at {}, is {} the smallest, {} at {}", c.curve.metric, rounded(c.value(*most)),
-                    c.at(*most), in_brackets(ratio), rounded(c.value(*least)), c.at(*least));
-    verdict.claimed = fmt::format("at most {} times", exact(c.claim.keys.factor));
-    verdict.brief = {fmt::format("{} {} of {}", c.label(*most), in_brackets(ratio), c.label(*least)),
-                     fmt::format("needs ≤ {}×", exact(c.claim.keys.factor))};
-    return "";
+    const double ratio = c.value(*most) / c.value(*least);
+    return {.measured = ratio,
+            .numbers = {{"smallest_x", least->x}, {"largest_x", most->x}, {"ratio", ratio}},
+            .intervals = {
+                c.ratio("ratio", *most, *least, points.size() * (points.size() - 1), {.high = c.claim.keys.factor})}};
   }
 };
 

@@ -11,6 +11,7 @@ namespace headroom::experiments {
 struct Gap : ClaimKind {
   Gap()
       : ClaimKind({.name = "gap",
+                   .form = Form::gap,
                    .numbers = {"ratio", "ratio_first", "ratio_last", "seeds"},
                    .compares = true,
                    .least_points = 2,
@@ -47,33 +48,20 @@ struct Gap : ClaimKind {
     return says.with(c.reservations({ends.first, ends.last, ends.other_first, ends.other_last}));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override {
-    return keys.direction == "catches_up" ? Limits{.high = 1 / keys.factor} : Limits{.low = keys.factor};
-  }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
+    const double factor = c.claim.keys.factor;
     const std::string& rival = c.claim.keys.than.series;
     const Curve other = c.rivals();
     const Ends ends(c.curve, other);
-    if (!ends.complete()) return fmt::format("{} has not been measured at the first and the last {}", rival, c.axis);
+    if (!ends.complete()) fail("{} has not been measured at the first and the last {}", rival, c.axis);
     const double first = std::exp(ends.log_ratios(c, 1, 0).value), last = std::exp(ends.log_ratios(c, 0, 1).value);
-    const ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c)));
-    verdict.measured = ratio.value;
-    verdict.numbers = {{"ratio", verdict.measured}, {"ratio_first", first}, {"ratio_last", last}};
-    verdict.intervals = {ratio};
-    verdict.summary = fmt::format("{}× → {}×, {}", rounded(first), rounded(last), in_brackets(ratio));
-    verdict.found = fmt::format(
-        "at {} the {} is {} times as bad as that of {}, and at {} it is {} times: a change by {}", c.at(*ends.first),
-        c.noun(), rounded(first), rival, c.at(*ends.last), rounded(last), in_brackets(ratio));
-    const double factor = c.claim.keys.factor;
-    verdict.claimed = c.claim.keys.direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
-                                                             : fmt::format("at least {}×", exact(factor));
-    verdict.brief = {fmt::format("{} {}×", c.label(*ends.first), rounded(first)),
-                     fmt::format("{} {}×", c.label(*ends.last), rounded(last)), "of " + rival,
-                     "change " + in_brackets(ratio),
-                     c.claim.keys.direction == "catches_up" ? fmt::format("needs ≤ {}×", rounded(1 / factor))
-                                                            : fmt::format("needs ≥ {}×", exact(factor))};
-    return "";
+    const Limits limits = c.claim.keys.direction == "catches_up" ? Limits{.high = 1 / factor} : Limits{.low = factor};
+    ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c), 1, limits));
+    ratio.of = {.x = ends.last->x, .value = last, .whose = rival};
+    ratio.to = {.x = ends.first->x, .value = first, .whose = rival};
+    return {.measured = ratio.value,
+            .numbers = {{"ratio", ratio.value}, {"ratio_first", first}, {"ratio_last", last}},
+            .intervals = {ratio}};
   }
 
  private:

@@ -31,35 +31,23 @@ struct InteriorOptimum : ClaimKind {
     return Hypothesis::all_of(std::move(ends));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const std::vector<const Point*> inside = candidates(c);
-    if (inside.empty()) return fmt::format("an interior optimum needs a value of {} between two others", c.axis);
+    if (inside.empty()) fail("an interior optimum needs a value of {} between two others", c.axis);
     const Point &low = c.curve.points.front(), &high = c.curve.points.back(), &best = c.best(inside);
-    const ConfidenceInterval at_low = c.ratio("ratio_low", low, best, inside.size());
-    const ConfidenceInterval at_high = c.ratio("ratio_high", high, best, inside.size());
-    verdict.numbers = {
-        {"best_x", best.x}, {"ratio_low", c.value(low) / c.value(best)}, {"ratio_high", c.value(high) / c.value(best)}};
-    verdict.intervals = {at_low, at_high};
-    verdict.measured = best.x;
-    verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
-    const double factor = c.claim.keys.factor;
-    const auto shown = [&](const ConfidenceInterval& ratio) {
-      const bool larger = c.curve.larger_is_better;
-      const double least = larger ? 1 / ratio.high : ratio.low, most = larger ? 1 / ratio.low : ratio.high;
-      const bool is_small = c.on_logs() && least > 1 && most < factor;
-      return in_brackets(ratio) + (is_small ? " (worse, but by less than counts)" : "");
-    };
-    verdict.found = fmt::format("at {} the {} is {} that at {}, the best between the ends, and at {} it is {}",
-                                c.at(low), c.noun(), shown(at_low), c.at(best), c.at(high), shown(at_high));
-    verdict.claimed = as_bad(factor) + " at both ends";
-    verdict.brief = {c.label(low) + " " + shown(at_low), c.label(high) + " " + shown(at_high), "of " + c.label(best),
-                     needs_worse(c)};
-    return "";
+    const Limits limits = effect == Effect::at_least ? c.worse_limits() : c.near_limits();
+    return {.measured = best.x,
+            .numbers = {{"best_x", best.x},
+                        {"ratio_low", c.value(low) / c.value(best)},
+                        {"ratio_high", c.value(high) / c.value(best)}},
+            .intervals = {c.ratio("ratio_low", low, best, inside.size(), limits),
+                          c.ratio("ratio_high", high, best, inside.size(), limits)}};
   }
 
  protected:
   InteriorOptimum(const char* kind, Effect effect)
       : ClaimKind({.name = kind,
+                   .form = Form::ends,
                    .numbers = {"best_x", "ratio_low", "ratio_high", "seeds"},
                    .compares = true,
                    .effect = effect,

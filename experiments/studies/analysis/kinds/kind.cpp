@@ -4,14 +4,6 @@
 
 namespace headroom::experiments {
 
-Limits ClaimKind::limits(const ClaimKeys& keys, const std::string& interval, bool larger_is_better) const {
-  if (effect == Effect::neither || !interval.starts_with("ratio") || interval.ends_with("_difference")) return {};
-  // A ratio is that of the values: where more is better, the worse one is the smaller.
-  const bool is_lower = (effect == Effect::at_least) != larger_is_better;
-  const double limit = larger_is_better ? 1 / keys.factor : keys.factor;
-  return is_lower ? Limits{.low = limit} : Limits{.high = limit};
-}
-
 std::optional<double> read_at(Reader& in, const ClaimScope& scope) {
   const std::optional<double> at = in.optional_real("at", {}, "the x that is judged");
   if (at) scope.check_x(in, "at", *at);
@@ -56,27 +48,6 @@ std::string read_rival(Reader& in, const ClaimScope& scope) {
 std::pair<const Point&, const Point&> ordered(const Case& c, const Point& left, const Point& right) {
   if (c.claim.keys.direction == "falling") return {left, right};
   return {right, left};
-}
-
-std::string as_bad(double factor) {
-  return factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse";
-}
-
-std::string needs_worse(const Case& c) {
-  const double factor = c.claim.keys.factor;
-  if (factor == 1) return c.curve.larger_is_better ? "needs < 1×" : "needs > 1×";
-  return c.curve.larger_is_better ? fmt::format("needs ≤ {}×", rounded(1 / factor))
-                                  : fmt::format("needs ≥ {}×", exact(factor));
-}
-
-std::string needs_near(const Case& c) {
-  const double factor = c.claim.keys.factor;
-  return c.curve.larger_is_better ? fmt::format("needs ≥ {}×", rounded(1 / factor))
-                                  : fmt::format("needs ≤ {}×", exact(factor));
-}
-
-std::string interval(const Limits& limits) {
-  return fmt::format("[{}, {}]", limits.low ? exact(*limits.low) : "−∞", limits.high ? exact(*limits.high) : "∞");
 }
 
 std::string list_of(const std::vector<double>& values) {

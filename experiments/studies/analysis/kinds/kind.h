@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/error.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/case.h"
 #include "experiments/studies/analysis/statistics.h"
@@ -27,17 +28,9 @@ Limits read_limits(Reader& in);
 /// `than = { series = … }`: another series.
 std::string read_rival(Reader& in, const ClaimScope& scope);
 
-/// "at least 1.1 times as bad", "worse" where any difference counts.
-std::string as_bad(double factor);
-/// "needs ≥ 1.1×": the ratio of two values that makes the first the claim's factor as bad as the second.
-std::string needs_worse(const Case& c);
-/// "needs ≤ 1.1×": the ratio at which it is not worse than that.
-std::string needs_near(const Case& c);
 /// Two points at growing x, the one first that has the larger value where they go in the claim's `direction`.
 std::pair<const Point&, const Point&> ordered(const Case& c, const Point& left, const Point& right);
 
-/// "[2, 3]", "[-∞, 3]".
-std::string interval(const Limits& limits);
 /// " [1, 2, 4]"; "" for none.
 std::string list_of(const std::vector<double>& values);
 /// The factor behind a sign, " ≥ 1.1×"; "" where any difference counts.

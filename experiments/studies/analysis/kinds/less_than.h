@@ -6,7 +6,11 @@ namespace headroom::experiments {
 /// The other's value is at least `factor` times this one, and more where that is 1; without `at`, at every x that both
 /// have, each by its own test.
 struct LessThan : ClaimKind {
-  LessThan() : ClaimKind({.name = "less_than", .numbers = {"ratio", "worst_x", "pairs", "seeds"}, .compares = true}) {}
+  LessThan()
+      : ClaimKind({.name = "less_than",
+                   .form = Form::less,
+                   .numbers = {"ratio", "worst_x", "pairs", "seeds"},
+                   .compares = true}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.at = read_at(in, scope);
@@ -49,38 +53,23 @@ struct LessThan : ClaimKind {
     return Hypothesis::all_of(std::move(less));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
-    return interval == "ratio" ? Limits{.high = 1 / keys.factor} : Limits{};
-  }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const Than& than = c.claim.keys.than;
+    const double factor = c.claim.keys.factor;
     const Curve other = c.rivals();
     const auto compared = pairs(c, other);
-    if (compared.empty()) return fmt::format("there is no {} at which both were measured", c.axis);
+    if (compared.empty()) fail("there is no {} at which both were measured", c.axis);
     const auto ratio_of = [&](const auto& pair) { return c.value(*pair.first) / c.value(*pair.second); };
     const auto& [own, rival] = *std::max_element(
         compared.begin(), compared.end(), [&](const auto& a, const auto& b) { return ratio_of(a) < ratio_of(b); });
-    const ConfidenceInterval ratio = c.ratio("ratio", *own, *rival, compared.size());
+    ConfidenceInterval ratio =
+        c.ratio("ratio", *own, *rival, compared.size(), {.high = 1 / factor, .is_strict = factor == 1});
+    ratio.to.whose = !than.series.empty() ? than.series : than.at ? "" : than.metric;
     // On logarithms over the seeds that both have, as the interval is.
-    verdict.measured = c.on_logs() ? ratio.value : c.value(*own) / c.value(*rival);
-    verdict.numbers = {
-        {"ratio", verdict.measured}, {"worst_x", own->x}, {"pairs", static_cast<double>(compared.size())}};
-    verdict.intervals = {ratio};
-    verdict.summary = in_brackets(ratio);
-    const std::string of = !than.series.empty() ? than.series
-                           : than.at            ? fmt::format("{} = {}", c.axis, exact(*than.at))
-                                                : than.metric;
-    verdict.found =
-        fmt::format("at {} it is {}, against {} for {}: {}{}", c.at(*own), rounded(c.value(*own)),
-                    rounded(c.value(*rival)), of, in_brackets(ratio),
-                    compared.size() > 1 ? fmt::format(", the least clear of {} comparisons", compared.size()) : "");
-    const double factor = c.claim.keys.factor;
-    verdict.claimed = factor > 1 ? fmt::format("at most {}×", rounded(1 / factor)) : "less";
-    verdict.brief = {fmt::format("{} {}", c.label(*own), rounded(c.value(*own))),
-                     fmt::format("{} for {}", rounded(c.value(*rival)), of), in_brackets(ratio),
-                     factor > 1 ? fmt::format("needs ≤ {}×", rounded(1 / factor)) : "needs < 1×"};
-    return "";
+    const double measured = c.on_logs() ? ratio.value : c.value(*own) / c.value(*rival);
+    return {.measured = measured,
+            .numbers = {{"ratio", measured}, {"worst_x", own->x}, {"pairs", static_cast<double>(compared.size())}},
+            .intervals = {ratio}};
   }
 
  private:

@@ -9,6 +9,7 @@ namespace headroom::experiments {
 struct Monotone : ClaimKind {
   Monotone()
       : ClaimKind({.name = "monotone",
+                   .form = Form::trend,
                    .numbers = {"first", "last", "ratio", "worst_x", "worst_step", "seeds"},
                    .compares = true,
                    .least_points = 2,
@@ -40,12 +41,7 @@ struct Monotone : ClaimKind {
     return Hypothesis::all_of(std::move(parts));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
-    if (interval == "ratio") return {.low = keys.factor};
-    return interval == "worst_step" ? Limits{.high = 1 + keys.tolerance} : Limits{};
-  }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const auto& points = c.curve.points;
     const auto against = [&](size_t i) {
       const auto [high, low] = ordered(c, points[i - 1], points[i]);
@@ -57,34 +53,16 @@ struct Monotone : ClaimKind {
     const Point &first = points.front(), &last = points.back();
     const auto [high, low] = ordered(c, first, last);
     const auto [step_high, step_low] = ordered(c, points[worst - 1], points[worst]);
-    const ConfidenceInterval total = c.ratio("ratio", high, low);
-    const ConfidenceInterval step = c.ratio("worst_step", step_low, step_high, points.size() - 1);
-    verdict.measured = c.value(high) / c.value(low);
-    verdict.numbers = {{"first", c.value(first)},
-                       {"last", c.value(last)},
-                       {"ratio", verdict.measured},
-                       {"worst_x", points[worst].x},
-                       {"worst_step", against(worst)}};
-    verdict.intervals = {total, step};
-    verdict.summary = fmt::format("{} → {}, {}, step {}", rounded(c.value(first)), rounded(c.value(last)),
-                                  in_brackets(total), in_brackets(step));
-    const std::string from = exact(points[worst - 1].x), to = exact(points[worst].x);
-    verdict.found = fmt::format(
-        "from {} to {} the {} goes from {} to {}: {}; {}", c.at(first), exact(last.x), c.curve.metric,
-        rounded(c.value(first)), rounded(c.value(last)), in_brackets(total),
-        against(worst) > 1
-            ? fmt::format("the largest step back, from {} to {}, is {}", from, to, in_brackets(step))
-            : fmt::format("every step goes that way, the smallest from {} to {}: {}", from, to, in_brackets(step)));
-    const double factor = c.claim.keys.factor;
-    verdict.claimed = fmt::format("{} in all, and no step back by more than {}×",
-                                  factor > 1 ? fmt::format("at least {}×", exact(factor)) : "any change",
-                                  exact(1 + c.claim.keys.tolerance));
-    verdict.brief = {fmt::format("{} {}", c.label(first), rounded(c.value(first))),
-                     fmt::format("{} {}", c.label(last), rounded(c.value(last))), in_brackets(total),
-                     fmt::format("worst step, to {}, {}", c.label(points[worst]), in_brackets(step)),
-                     fmt::format("needs {}, steps ≤ {}×", factor > 1 ? fmt::format("≥ {}×", exact(factor)) : "> 1×",
-                                 exact(1 + c.claim.keys.tolerance))};
-    return "";
+    const ClaimKeys& keys = c.claim.keys;
+    return {.measured = c.value(high) / c.value(low),
+            .numbers = {{"first", c.value(first)},
+                        {"last", c.value(last)},
+                        {"ratio", c.value(high) / c.value(low)},
+                        {"worst_x", points[worst].x},
+                        {"worst_step", against(worst)}},
+            .intervals = {c.ratio("ratio", high, low, 1, {.low = keys.factor, .is_strict = keys.factor == 1}),
+                          c.ratio("worst_step", step_low, step_high, points.size() - 1, {.high = 1 + keys.tolerance})},
+            .places = {c.place(first), c.place(last), c.place(points[worst - 1]), c.place(points[worst])}};
   }
 };
 

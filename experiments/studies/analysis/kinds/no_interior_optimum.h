@@ -17,13 +17,6 @@ struct NoInteriorOptimum : InteriorOptimum {
   std::optional<Hypothesis> hypothesis(const Case& c) const override {
     return Hypothesis::opposite_of(*InteriorOptimum::hypothesis(c));
   }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
-    const std::string reason = InteriorOptimum::measure(c, verdict);
-    verdict.claimed = fmt::format("less than {} times as bad at one end", exact(c.claim.keys.factor));
-    if (reason.empty()) verdict.brief.back() = needs_near(c) + " at one end";
-    return reason;
-  }
 };
 
 }  // namespace headroom::experiments

@@ -9,9 +9,10 @@ namespace headroom::experiments {
 /// worse than all that are named. A computed tie counts for the claim.
 struct OptimumAt : ClaimKind {
   OptimumAt()
-      : ClaimKind(
-            {.name = "optimum_at", .numbers = {"argmin", "claimed_x", "rival_x", "ratio", "seeds"}, .compares = true}) {
-  }
+      : ClaimKind({.name = "optimum_at",
+                   .form = Form::optimum,
+                   .numbers = {"argmin", "claimed_x", "rival_x", "ratio", "seeds"},
+                   .compares = true}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.among = read_among(in, scope);
@@ -54,39 +55,24 @@ struct OptimumAt : ClaimKind {
     return Hypothesis::between(are_worse_by(keys.factor), are_worse_by(1 / keys.factor));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string& interval, bool larger_is_better) const override {
-    if (interval != "ratio") return {};
-    return larger_is_better ? Limits{.high = 1 / keys.factor} : Limits{.low = keys.factor};
-  }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const ClaimKeys& keys = c.claim.keys;
     const std::vector<double> named = named_x(c);
     std::vector<const Point*> claimed;
     for (double x : named) {
       claimed.push_back(c.curve.at(x));
-      if (!claimed.back()) return fmt::format("{} = {} is no point of the sweep", c.axis, exact(x));
+      if (!claimed.back()) fail("{} = {} is no point of the sweep", c.axis, exact(x));
     }
-    if (claimed.empty()) return fmt::format("no {} was measured in {}", c.axis, interval(keys.limits));
+    if (claimed.empty()) fail("no {} was measured in {}", c.axis, interval(keys.limits));
     const std::vector<const Point*> others = c.points(named);
-    if (others.empty()) return "there is no other value to compare with";
+    if (others.empty()) fail("there is no other value to compare with");
     const Point &inside = c.best(claimed), &rival = c.best(others), &best = c.best(c.points());
-    const ConfidenceInterval ratio = c.ratio("ratio", rival, inside, others.size() * named.size());
-    verdict.numbers = {
-        {"argmin", best.x}, {"claimed_x", inside.x}, {"rival_x", rival.x}, {"ratio", c.value(rival) / c.value(inside)}};
-    verdict.intervals = {ratio};
-    verdict.measured = best.x;
-    verdict.summary = fmt::format("best {}, {}", c.at(best), in_brackets(ratio));
-    const std::string subject =
-        &rival == &best ? "it" : fmt::format("at {}, the best of the others, the {}", c.at(rival), c.noun());
-    verdict.found =
-        fmt::format("the {} {} is at {}; {} is {} that at {}", c.curve.larger_is_better ? "largest" : "smallest",
-                    c.noun(), c.at(best), subject, in_brackets(ratio), c.at(inside));
-    verdict.claimed = "every other is " + as_bad(keys.factor);
-    if (keys.factor > 1) verdict.claimed += "; it fails where another is better by as much";
-    verdict.brief = {"best: " + c.label(best),
-                     fmt::format("{} {} of {}", c.label(rival), in_brackets(ratio), c.label(inside)), needs_worse(c)};
-    return "";
+    return {.measured = best.x,
+            .numbers = {{"argmin", best.x},
+                        {"claimed_x", inside.x},
+                        {"rival_x", rival.x},
+                        {"ratio", c.value(rival) / c.value(inside)}},
+            .intervals = {c.ratio("ratio", rival, inside, others.size() * named.size(), c.worse_limits())}};
   }
 
  private:

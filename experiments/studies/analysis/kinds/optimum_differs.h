@@ -13,6 +13,7 @@ namespace headroom::experiments {
 struct OptimumDiffers : ClaimKind {
   OptimumDiffers()
       : ClaimKind({.name = "optimum_differs",
+                   .form = Form::optima,
                    .numbers = {"best_x", "other_best_x", "ratio", "seeds"},
                    .compares = true,
                    .least_points = 2,
@@ -55,28 +56,19 @@ struct OptimumDiffers : ClaimKind {
     return Hypothesis::all_of(std::move(all));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const Curve other = c.rivals();
     const Pairs compared = pairs(c, other);
-    if (compared.empty()) return fmt::format("there is no {} at which both were measured", c.axis);
+    if (compared.empty()) fail("there is no {} at which both were measured", c.axis);
     for (const Point& p : other.points)
-      if (p.values.empty()) return fmt::format("no trial of {} at {} finished", other.series, c.at(p));
-    const auto [pair, ratio] = least_cost(c, other, compared);
-    const Point &best = c.best(c.points()), &others = *other.choose(other.all_points());
-    verdict.measured = ratio.value;
-    verdict.numbers = {{"best_x", best.x}, {"other_best_x", others.x}, {"ratio", ratio.value}};
-    verdict.intervals = {ratio};
-    verdict.summary = fmt::format("best {} / {}, {}", exact(best.x), exact(others.x), in_brackets(ratio));
-    const std::string nearest = pair.first->x == pair.second->x
-                                    ? c.at(*pair.first) + " for both"
-                                    : fmt::format("{} and {}", c.at(*pair.first), exact(pair.second->x));
-    verdict.found = fmt::format(
-        "the {0} is best at {1} for {2} and at {3} for {4}; with {5}, which comes closest to refuting the claim, the "
-        "{0} of the one that suffers more is {6} {7} its best other x",
-        c.noun(), c.at(best), c.curve.series, exact(others.x), other.series, nearest, in_brackets(ratio),
-        c.curve.larger_is_better ? "as bad as at" : "that at");
-    verdict.claimed = "each such case is " + as_bad(c.claim.keys.factor);
-    return "";
+      if (p.values.empty()) fail("no trial of {} at {} finished", other.series, c.at(p));
+    auto [pair, ratio] = least_cost(c, other, compared);
+    const double best = c.best(c.points()).x, others = other.choose(other.all_points())->x;
+    ratio.of = {.x = pair.first->x, .whose = c.curve.series};
+    ratio.to = {.x = pair.second->x, .whose = other.series};
+    return {.measured = ratio.value,
+            .numbers = {{"best_x", best}, {"other_best_x", others}, {"ratio", ratio.value}},
+            .intervals = {ratio}};
   }
 
  private:

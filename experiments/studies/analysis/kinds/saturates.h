@@ -9,6 +9,7 @@ namespace headroom::experiments {
 struct Saturates : ClaimKind {
   Saturates()
       : ClaimKind({.name = "saturates",
+                   .form = Form::saturation,
                    .numbers = {"share", "first_gain", "last_gain", "seeds"},
                    .least_points = 3,
                    .what = "saturation"}) {}
@@ -26,12 +27,10 @@ struct Saturates : ClaimKind {
         {Hypothesis::at_most(gains(c, 1, c.claim.keys.fraction), 0), Hypothesis::at_least(gains(c, 0, -1), 0, true)});
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return {.high = keys.fraction}; }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const auto& p = c.curve.points;
     const size_t n = p.size();
-    if (!(p.front().x > 0)) return fmt::format("{} cannot be doubled", c.at(p.front()));
+    if (!(p.front().x > 0)) fail("{} cannot be doubled", c.at(p.front()));
     const Estimate gain = gains(c, 0, -1);
     const double first = gain.value, last = gains(c, 1, 0).value, share = last / first;
     ConfidenceInterval ratio{.name = "share", .value = share};
@@ -39,19 +38,13 @@ struct Saturates : ClaimKind {
     if (gain.seeds > 1 && first > 0)
       ratio = {"share",      share,    fieller_end(c, share, tail, -1), fieller_end(c, share, tail, 1),
                1 - 2 * tail, "Fieller"};
-    verdict.numbers = {{"share", share}, {"first_gain", first}, {"last_gain", last}};
-    verdict.intervals = {ratio};
-    verdict.measured = share;
-    // Where the first doubling gains nothing there is no saturation, whatever its quotient with the last gain.
-    verdict.summary = first > 0 ? in_brackets(ratio, "") : "no first gain";
-    verdict.found = fmt::format("doubling {} gains {} between {} and {}, and {} between {} and {}: {}", c.axis,
-                                rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x),
-                                exact(p[n - 1].x), verdict.summary + (first > 0 ? " of the first gain" : ""));
-    verdict.claimed = fmt::format("at most {}", exact(c.claim.keys.fraction));
-    verdict.brief = {fmt::format("gain to {} {}", c.label(p[1]), rounded(first)),
-                     fmt::format("gain to {} {}", c.label(p[n - 1]), rounded(last)),
-                     (first > 0 ? "share " : "") + verdict.summary, "needs ≤ " + exact(c.claim.keys.fraction)};
-    return "";
+    ratio.claimed.high = c.claim.keys.fraction;
+    ratio.of = {.x = p[n - 1].x, .value = last};
+    ratio.to = {.x = p[1].x, .value = first};
+    return {.measured = share,
+            .numbers = {{"share", share}, {"first_gain", first}, {"last_gain", last}},
+            .intervals = {ratio},
+            .places = {c.place(p[0]), c.place(p[n - 2])}};
   }
 
  private:

@@ -8,7 +8,11 @@ namespace headroom::experiments {
 /// once, and a curve that is no line gives the slope of its best line.
 struct Slope : ClaimKind {
   Slope()
-      : ClaimKind({.name = "slope", .numbers = {"slope", "points", "seeds"}, .least_points = 3, .what = "a slope"}) {}
+      : ClaimKind({.name = "slope",
+                   .form = Form::slope,
+                   .numbers = {"slope", "points", "seeds"},
+                   .least_points = 3,
+                   .what = "a slope"}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.axes =
@@ -34,25 +38,18 @@ struct Slope : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return keys.limits; }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const std::string& axes = c.claim.keys.axes;
     for (const Point& p : c.curve.points) {
-      if (axes != "linear" && !(p.x > 0)) return fmt::format("{} has no logarithm", c.at(p));
+      if (axes != "linear" && !(p.x > 0)) fail("{} has no logarithm", c.at(p));
       for (const auto& [seed, value] : p.values)
         if (axes == "log-log" && !(value > 0))
-          return fmt::format("at {} seed {} has {}, which has no logarithm", c.at(p), seed, rounded(value));
+          fail("at {} seed {} has {}, which has no logarithm", c.at(p), seed, rounded(value));
     }
-    const ConfidenceInterval slope = c.interval("slope", estimate(c));
-    verdict.numbers = {{"slope", slope.value}, {"points", static_cast<double>(c.curve.points.size())}};
-    verdict.intervals = {slope};
-    verdict.measured = slope.value;
-    verdict.summary = in_brackets(slope, "");
-    verdict.found = fmt::format("the slope of {} on {} ({}) is {}", c.curve.metric, c.axis, axes, verdict.summary);
-    verdict.claimed = "within " + interval(c.claim.keys.limits);
-    verdict.brief = {"slope " + verdict.summary, "needs " + interval(c.claim.keys.limits)};
-    return "";
+    const ConfidenceInterval slope = c.interval("slope", estimate(c), 1, c.claim.keys.limits);
+    return {.measured = slope.value,
+            .numbers = {{"slope", slope.value}, {"points", static_cast<double>(c.curve.points.size())}},
+            .intervals = {slope}};
   }
 
  private:

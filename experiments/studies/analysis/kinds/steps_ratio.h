@@ -10,6 +10,7 @@ namespace headroom::experiments {
 struct StepsRatio : ClaimKind {
   StepsRatio()
       : ClaimKind({.name = "steps_ratio",
+                   .form = Form::steps,
                    .numbers = {"ratio", "steps", "other_steps", "seeds"},
                    .compares = true,
                    .least_points = 2,
@@ -57,44 +58,27 @@ struct StepsRatio : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
-  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return keys.limits; }
-
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const Curve other = c.rivals();
     const Point own = steps_to(c, c.curve), rival = steps_to(c, other);
-    if (own.values.empty() || rival.values.empty()) return "no seed has been measured at every x of a series";
-    const auto shown = [&](const char* name, double a, double b) {
-      return exponential(c.interval(name, c.combine({{&own, a}, {&rival, b}}, true)));
+    if (own.values.empty() || rival.values.empty()) fail("no seed has been measured at every x of a series");
+    const auto shown = [&](double a, double b) {
+      return exponential(c.interval("ratio", c.combine({{&own, a}, {&rival, b}}, true), 1, c.claim.keys.limits));
     };
-    const ConfidenceInterval ratio = shown("ratio", 1, -1), steps = shown("steps", 1, 0), others = shown("", 0, 1);
-    verdict.measured = ratio.value;
-    verdict.numbers = {{"ratio", ratio.value}, {"steps", steps.value}, {"other_steps", others.value}};
-    verdict.intervals = {ratio};
-    verdict.summary = in_brackets(ratio);
-    verdict.found = fmt::format("{} takes {}{} steps to {}, and {} takes {}{}: {} as many", c.curve.series, steps.sign,
-                                rounded(steps.value), exact(*c.claim.keys.value), other.series, others.sign,
-                                rounded(others.value), in_brackets(ratio));
-    const Limits& limits = c.claim.keys.limits;
-    verdict.claimed = limits.low && limits.high ? "within " + interval(limits)
-                      : limits.low              ? fmt::format("at least {}×", exact(*limits.low))
-                                                : fmt::format("at most {}×", exact(*limits.high));
-    verdict.brief = {fmt::format("{} {}{} steps", c.curve.series, steps.sign, rounded(steps.value)),
-                     fmt::format("{} {}{}", other.series, others.sign, rounded(others.value)), in_brackets(ratio),
-                     "needs " + (limits.low && limits.high ? interval(limits)
-                                 : limits.low              ? fmt::format("≥ {}×", exact(*limits.low))
-                                                           : fmt::format("≤ {}×", exact(*limits.high)))};
-    for (const auto& [of, curve] : {std::pair{&own, &c.curve}, {&rival, &other}}) {
-      const Point* const point = of;
-      const Curve* const series = curve;
-      const auto note = [&](const std::set<int64_t>& seeds, const Point& end, const char* what) {
-        if (!seeds.empty())
-          verdict.notes.push_back(fmt::format("{} of {} seeds of {} {} at {}", seeds.size(), point->values.size(),
-                                              series->series, what, c.at(end)));
-      };
-      note(point->may_be_more, series->points.back(), "had not reached it, which counts as a lower bound,");
-      note(point->may_be_less, series->points.front(), "had reached it, which counts as an upper bound,");
-    }
-    return "";
+    const ConfidenceInterval steps = shown(1, 0), others = shown(0, 1);
+    ConfidenceInterval ratio = shown(1, -1);
+    ratio.of = {.value = steps.value, .whose = c.curve.series, .sign = steps.sign};
+    ratio.to = {.value = others.value, .whose = other.series, .sign = others.sign};
+    Finding out{.measured = ratio.value,
+                .numbers = {{"ratio", ratio.value}, {"steps", steps.value}, {"other_steps", others.value}},
+                .intervals = {ratio}};
+    for (const auto& [steps_of, curve] : {std::pair{&own, &c.curve}, {&rival, &other}})
+      for (const bool is_lower : {true, false}) {
+        const size_t seeds = (is_lower ? steps_of->may_be_more : steps_of->may_be_less).size();
+        const Point& end = is_lower ? curve->points.back() : curve->points.front();
+        if (seeds > 0) out.bounded.push_back({curve->series, c.place(end), seeds, steps_of->values.size(), is_lower});
+      }
+    return out;
   }
 
  private:

@@ -20,19 +20,13 @@ struct WithinFactor : WorseThanBest {
     return Hypothesis::all_of(std::move(near));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const Point& point = *c.curve.at(*c.claim.keys.at);
-    const Point& best = compare_with_best(c, verdict);
-    verdict.claimed = fmt::format("at most {} times as bad as any other", exact(c.claim.keys.factor));
-    if (const Point* rival = open_rival(c, point, best)) {
-      const ConfidenceInterval ratio = c.ratio("ratio_to_open_x", point, *rival, c.curve.points.size() - 1);
-      verdict.intervals.push_back(ratio);
-      verdict.summary += fmt::format(", {} of {}", in_brackets(ratio), exact(rival->x));
-      verdict.found += fmt::format(", and {} that at {}, which leaves it open", in_brackets(ratio), c.at(*rival));
-      verdict.brief.push_back(fmt::format("{} of {}", in_brackets(ratio), c.label(*rival)));
-    }
-    verdict.brief.push_back(needs_near(c));
-    return "";
+    const Point& best = c.best(c.points({point.x}));
+    Finding out = compared(c, point, best, c.near_limits());
+    if (const Point* rival = open_rival(c, point, best))
+      out.intervals.push_back(c.ratio("ratio_to_open_x", point, *rival, c.curve.points.size() - 1, c.near_limits()));
+    return out;
   }
 
  private:

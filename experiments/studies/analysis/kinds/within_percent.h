@@ -7,7 +7,9 @@ namespace headroom::experiments {
 /// the metric `of` of the same trials, the number `value`, or the paper's, one number or a column of numbers by x,
 /// which count as exact.
 struct WithinPercent : ClaimKind {
-  WithinPercent() : ClaimKind({.name = "within_percent", .numbers = {"percent", "worst_x", "points", "seeds"}}) {}
+  WithinPercent()
+      : ClaimKind(
+            {.name = "within_percent", .form = Form::target, .numbers = {"percent", "worst_x", "points", "seeds"}}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.at = read_at(in, scope);
@@ -45,10 +47,10 @@ struct WithinPercent : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const Curve metric = targets(c);
     const std::vector<Comparison> all = comparisons(c, metric);
-    if (all.empty()) return "there is no number to compare with";
+    if (all.empty()) fail("there is no number to compare with");
     const auto off = [](const Comparison& one) {
       const double distance = one.point.mean - one.target;
       return one.target == 0 ? (distance == 0 ? 0 : INFINITY) : 100 * distance / std::abs(one.target);
@@ -56,27 +58,23 @@ struct WithinPercent : ClaimKind {
     const Comparison& worst = *std::max_element(all.begin(), all.end(), [&](const Comparison& a, const Comparison& b) {
       return std::abs(off(a)) < std::abs(off(b));
     });
+    const Estimate difference =
+        worst.metric ? c.combine({{&worst.point, 1}, {worst.metric, -1}}) : c.combine({{&worst.point, 1}});
+    ConfidenceInterval apart = c.interval(worst.metric ? "difference" : "value", difference, all.size());
+    apart.of = {.x = worst.point.x, .value = worst.point.mean};
+    apart.to = {.value = worst.target};
+    Finding out{
+        .measured = off(worst),
+        .numbers = {{"percent", off(worst)}, {"worst_x", worst.point.x}, {"points", static_cast<double>(all.size())}},
+        .intervals = {apart}};
     if (c.claim.keys.of.empty() && !paper_points(c.claim.reference).empty()) {
       for (const Comparison& one : all) {
         PaperPath path = c.claim.reference;
         path.push_back(exact(one.point.x));
-        verdict.beside.emplace_back(path, one.point.mean);
+        out.beside.emplace_back(path, one.point.mean);
       }
     }
-    verdict.measured = off(worst);
-    verdict.numbers = {
-        {"percent", off(worst)}, {"worst_x", worst.point.x}, {"points", static_cast<double>(all.size())}};
-    const Estimate difference =
-        worst.metric ? c.combine({{&worst.point, 1}, {worst.metric, -1}}) : c.combine({{&worst.point, 1}});
-    verdict.intervals = {c.interval(worst.metric ? "difference" : "value", difference, all.size())};
-    verdict.summary = signed_percent(off(worst));
-    verdict.found = fmt::format("the farthest of {} points is {} off ({}: {} against {})", all.size(), verdict.summary,
-                                c.at(worst.point), rounded(worst.point.mean), rounded(worst.target));
-    verdict.claimed = fmt::format("at most {} %", exact(c.claim.keys.percent));
-    verdict.brief = {
-        fmt::format("{} {} against {}", c.label(worst.point), rounded(worst.point.mean), rounded(worst.target)),
-        verdict.summary, fmt::format("needs ≤ {} %", exact(c.claim.keys.percent))};
-    return "";
+    return out;
   }
 
  private:

@@ -29,36 +29,27 @@ struct WorseThanBest : ClaimKind {
     return Hypothesis::any_of(std::move(worse));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
-    compare_with_best(c, verdict);
-    verdict.claimed = as_bad(c.claim.keys.factor);
-    verdict.brief.push_back(needs_worse(c));
-    return "";
+  Finding measure(const Case& c) const override {
+    const Point& point = *c.curve.at(*c.claim.keys.at);
+    const Point& best = c.best(c.points({point.x}));
+    return compared(c, point, best, c.worse_limits());
   }
 
  protected:
   WorseThanBest(const char* kind, Effect effect)
       : ClaimKind({.name = kind,
+                   .form = Form::best,
                    .numbers = {"ratio", "best_x", "seeds"},
                    .compares = true,
                    .effect = effect,
                    .least_points = 2,
                    .what = "a comparison with the best"}) {}
 
-  /// Compares the point with the best other one, which it returns: the ratio in the verdict's numbers and words.
-  static const Point& compare_with_best(const Case& c, Verdict& verdict) {
-    const Point& point = *c.curve.at(*c.claim.keys.at);
-    const std::vector<const Point*> others = c.points({point.x});
-    const Point& best = c.best(others);
-    const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
-    verdict.numbers = {{"ratio", c.value(point) / c.value(best)}, {"best_x", best.x}};
-    verdict.intervals = {ratio};
-    verdict.measured = c.times_worse(point, best);
-    verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
-    verdict.found = fmt::format("at {} the {} is {} that at {}, the best of the others", c.at(point), c.noun(),
-                                in_brackets(ratio), c.at(best));
-    verdict.brief = {fmt::format("{} {} of {}", c.label(point), in_brackets(ratio), c.label(best))};
-    return best;
+  /// How much worse a point is than the best of the others.
+  static Finding compared(const Case& c, const Point& point, const Point& best, const Limits& limits) {
+    return {.measured = c.times_worse(point, best),
+            .numbers = {{"ratio", c.value(point) / c.value(best)}, {"best_x", best.x}},
+            .intervals = {c.ratio("ratio", point, best, c.curve.points.size() - 1, limits)}};
   }
 };
 

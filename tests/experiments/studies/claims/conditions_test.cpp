@@ -42,7 +42,7 @@ TEST_CASE("where no x has learned the target, nothing is said of the number of h
   CHECK(verdict.status == VerdictStatus::undecided);
   CHECK_FALSE(verdict.is_learned);
   CHECK_FALSE(verdict.seeds_needed);
-  CHECK(contains(verdict.sentence, "even the least error leaves 0.600 of the target's variance"));
+  CHECK(contains(sentence(verdict), "even the least error leaves 0.600 of the target's variance"));
 }
 
 TEST_CASE("a claim says what learning takes") {
@@ -59,7 +59,7 @@ TEST_CASE("a claim says what learning takes") {
   const Verdict verdict = judged("cross_entropy", 2.5);
   CHECK(verdict.status == VerdictStatus::undecided);
   CHECK_FALSE(verdict.is_learned);
-  CHECK(contains(verdict.sentence,
+  CHECK(contains(sentence(verdict),
                  "nothing was learned here, as even the best cross_entropy is 3.00, and learning takes 2.5."));
   CHECK(judged("accuracy", 2.95).is_learned);  // larger is better
   CHECK_FALSE(judged("accuracy", 3.4).is_learned);
@@ -90,11 +90,11 @@ TEST_CASE("numbers of heads are compared only at rates that were tuned for each"
   CHECK(alone.status == VerdictStatus::undecided);
   CHECK_FALSE(alone.is_tuned);
   CHECK_FALSE(alone.seeds_needed);
-  CHECK(contains(alone.sentence,
+  CHECK(contains(sentence(alone),
                  "Left open all the same: only one value of lr was tried, and which is best may depend on heads."));
   const Verdict edge = judged({1e-3, 1e-2, 1e-1}, 1e-1);
   CHECK(edge.status == VerdictStatus::undecided);
-  CHECK(contains(edge.sentence, "the best lr stands at an end of the values tried"));
+  CHECK(contains(sentence(edge), "the best lr stands at an end of the values tried"));
   const Verdict excused = judged({1e-3}, 1e-3, "it was tuned for each in another study");
   CHECK(excused.status == VerdictStatus::pass);
   REQUIRE_FALSE(excused.notes.empty());
@@ -227,19 +227,19 @@ TEST_CASE("a series or a change of a gap that was not learned decides nothing") 
 
 TEST_CASE("a comparison says after how many steps, where all did as many") {
   StudyResults r = u_curve();
-  CHECK(verdict(r, interior()).found.starts_with("at heads = 1 the error is"));
+  CHECK(words_of(verdict(r, interior())).found.starts_with("at heads = 1 the error is"));
   for (TrialRecord& t : r.trials) t.steps = 400;
-  CHECK(verdict(r, interior()).found.starts_with("after 400 steps, at heads = 1 the error is"));
+  CHECK(words_of(verdict(r, interior())).found.starts_with("after 400 steps, at heads = 1 the error is"));
   CHECK(says(verdict(r, interior()), "After 400 steps, at heads = 1"));
   r.trials[0].steps = 300;
-  CHECK(verdict(r, interior()).found.starts_with("at heads = 1 the error is"));
+  CHECK(words_of(verdict(r, interior())).found.starts_with("at heads = 1 the error is"));
   ClaimConfig rest = argmin({4});
   rest.from = 2;
-  CHECK(verdict(r, rest).found.starts_with("after 400 steps, the smallest error is at heads = 4"));
+  CHECK(words_of(verdict(r, rest)).found.starts_with("after 400 steps, the smallest error is at heads = 4"));
   ClaimConfig computed = interior();
   computed.deterministic = true;
   computed.from = 2;
-  CHECK(verdict(r, computed).found.starts_with("at heads = 2"));
+  CHECK(words_of(verdict(r, computed)).found.starts_with("at heads = 2"));
 }
 
 TEST_CASE("a learning curve that still falls in its last tenth is named") {

@@ -187,7 +187,7 @@ TEST_CASE("a value within a percentage of another metric's") {
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(v.measured == Approx(1.9));
-  CHECK(v.summary == "+1.90 %");
+  CHECK(summary(v) == "+1.90 %");
   c.keys.percent = 1.5;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   c.keys.at = 2;

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "experiments/studies/analysis/verdict.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 
@@ -27,8 +27,8 @@ inline double number(const Verdict& v, const std::string& key) {
 
 /// Whether the verdict's sentence holds `text`; shows the sentence when a check fails.
 inline bool says(const Verdict& v, const std::string& text) {
-  UNSCOPED_INFO(v.sentence);
-  return contains(v.sentence, text);
+  UNSCOPED_INFO(sentence(v));
+  return contains(sentence(v), text);
 }
 
 }  // namespace headroom::experiments::testing

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/output/number.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "tests/experiments/studies/claims/two_claims.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -87,7 +88,7 @@ TEST_CASE("verdicts of what was not run") {
   CHECK(verdicts[0].status == VerdictStatus::not_run);
   CHECK(verdicts[0].paper == 8.0);
   CHECK(verdicts[0].beside.empty());
-  CHECK(verdicts[0].sentence == "Not judged: the study was not run.");
+  CHECK(sentence(verdicts[0]) == "Not judged: the study was not run.");
 }
 
 TEST_CASE("rows in columns, by characters") {

@@ -49,7 +49,7 @@ TEST_CASE("every kind fills the numbers that it promises") {
     if (name == "steps_ratio") c.keys.limits.low = 0.5, c.keys.value = 0.05;
     if (name == "less_than") c.keys.than.at = 2;
     const Verdict v = testing::verdict(r, c);
-    CAPTURE(name, v.sentence);
+    CAPTURE(name, sentence(v));
     CHECK(v.status != VerdictStatus::not_run);
     std::vector<std::string> names;
     for (const auto& entry : v.numbers) names.push_back(entry.first);

@@ -39,11 +39,17 @@ Verdict verdict(const std::string& series, VerdictStatus status, const std::stri
   v.claim.series = series;
   v.claim.paper = words;
   v.status = status;
-  v.found = "one head is worse";
+  v.axis = "heads";
+  v.numbers = {{"best_x", 4}};
+  v.intervals = {{.name = "ratio_low", .value = 3, .of = {.x = 1}, .to = {.x = 4}},
+                 {.name = "ratio_high", .value = 2, .of = {.x = 8}, .to = {.x = 4}}};
   return v;
 }
 
 std::string words(const StudyResults& r, const std::vector<Verdict>& verdicts) { return answer({r, verdicts}).words; }
+
+const std::string found =
+    "at heads = 1 the error is 3.00× that at heads = 4, the best between the ends, and at heads = 8 it is 2.00×";
 
 const std::vector<std::pair<std::string, std::string>> by_positions{{"waves", R"("positions": "sinusoidal")"},
                                                                     {"table", R"("positions": "learned")"},
@@ -97,7 +103,7 @@ TEST_CASE("a study of one decided claim answers with its numbers; one without cl
   StudyResults r = testing::u_curve();
   r.profile = "paper";
   for (TrialRecord& t : r.trials) t.steps = 10;
-  CHECK(words(r, {verdict("", holds)}) == "“the middle is best” holds: one head is worse.");
+  CHECK(words(r, {verdict("", holds)}) == "“the middle is best” holds: " + found + ".");
   CHECK(words(r, {}) == "This profile judges no claim.");
 }
 
@@ -106,7 +112,7 @@ TEST_CASE("while nothing is decided the answer is the finding, and how many seed
   for (TrialRecord& t : r.trials) t.steps = 10;
   Verdict undecided = verdict("", open);
   undecided.seeds_needed = 9;
-  CHECK(words(r, {undecided}) == "“the middle is best” is undecided in a pilot: one head is worse.");
+  CHECK(words(r, {undecided}) == "“the middle is best” is undecided in a pilot: " + found + ".");
   CHECK(headline({r, {undecided}}).ends_with("1 undecided. About 9 seeds would decide the undecided claim."));
 }
 

@@ -12,6 +12,7 @@
 #include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
 #include "experiments/studies/pages/verdict_file.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/rich.h"
 #include "tests/experiments/studies/pages/xml.h"
@@ -120,9 +121,9 @@ TEST_CASE("a report of diverged metrics, of zeros and of numbers that are hardly
       }
     INFO(errors[0][0] << ", " << errors[1][0]);
     for (const Verdict& v : judge(r)) {
-      INFO(v.claim.kind->name << (v.claim.log_error ? " on logs: " : ": ") << v.sentence);
-      CHECK_FALSE(contains(v.sentence + v.summary, "nan"));
-      CHECK_FALSE(contains(v.sentence, "p = 0 "));
+      INFO(v.claim.kind->name << (v.claim.log_error ? " on logs: " : ": ") << sentence(v));
+      CHECK_FALSE(contains(sentence(v) + summary(v), "nan"));
+      CHECK_FALSE(contains(sentence(v), "p = 0 "));
     }
     const auto files = files_of(r);
     CHECK(malformed(files.at("report.html")) == "");
