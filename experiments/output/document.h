@@ -42,6 +42,7 @@ struct Whisker {
   double low = 0, high = 0;               ///< NaN: without an interval
   std::optional<double> least{}, most{};  ///< the claimed bounds; at least one is set
   bool is_ratio = false;                  ///< drawn on a logarithmic scale
+  bool is_strict = false;                 ///< a bound itself is outside
 };
 
 /// One claim's row.

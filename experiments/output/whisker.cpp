@@ -13,7 +13,10 @@ namespace {
 
 constexpr double width = 168, margin = 10, row_height = 13, label_height = 12;
 
-std::string limit_text(const Whisker& w, double limit) { return rounded(limit) + (w.is_ratio ? "×" : ""); }
+std::string limit_text(const Whisker& w, double limit) {
+  const std::string text = exact(limit);
+  return (text.size() > 6 ? rounded(limit) : text) + (w.is_ratio ? "×" : "");
+}
 
 /// Maps values to the drawing. Open ends reach the edge.
 class WhiskerScale {
@@ -56,9 +59,10 @@ std::string whisker_svg(const Whisker& w, const WhiskerScale& x, double top) {
 
 }  // namespace
 
-std::string needs_words(const Whisker& w) {
-  if (w.least && w.most) return fmt::format("needs {} to {}", limit_text(w, *w.least), limit_text(w, *w.most));
-  return w.least ? "needs ≥ " + limit_text(w, *w.least) : "needs ≤ " + limit_text(w, *w.most);
+std::string bound_words(const Whisker& w) {
+  if (w.least && w.most) return fmt::format("{} to {}", limit_text(w, *w.least), limit_text(w, *w.most));
+  return w.least ? (w.is_strict ? "> " : "≥ ") + limit_text(w, *w.least)
+                 : (w.is_strict ? "< " : "≤ ") + limit_text(w, *w.most);
 }
 
 std::string whiskers_html(const std::vector<Whisker>& all) {
@@ -71,7 +75,7 @@ std::string whiskers_html(const std::vector<Whisker>& all) {
   for (size_t i = 0; i < whiskers.size(); ++i) {
     const Whisker& w = whiskers[i];
     shapes += whisker_svg(w, x, label_height + row_height * static_cast<double>(i));
-    said += fmt::format("{}{}, {}", i ? "; " : "", rounded(w.value), needs_words(w));
+    said += fmt::format("{}{}, needs {}", i ? "; " : "", rounded(w.value), bound_words(w));
   }
   const Whisker& first = whiskers.front();
   const double at = x(first.least ? *first.least : *first.most);
@@ -79,7 +83,7 @@ std::string whiskers_html(const std::vector<Whisker>& all) {
   return fmt::format(
       "<svg class=\"whisker\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
       "aria-label=\"{2}\">{3}<text x=\"{4:.1f}\" y=\"9\" text-anchor=\"{5}\">{6}</text></svg>",
-      width, height, escape(said), shapes, at, anchor, escape(needs_words(first)));
+      width, height, escape(said), shapes, at, anchor, escape("needs " + bound_words(first)));
 }
 
 }  // namespace headroom::experiments

@@ -6,8 +6,8 @@
 
 namespace headroom::experiments {
 
-/// The condition on a number: "needs ≥ 1.1×", "needs 0.9 to 1.1".
-std::string needs_words(const Whisker& whisker);
+/// The bounds of a number: "≥ 1.1×", "0.9 to 1.1".
+std::string bound_words(const Whisker& whisker);
 
 /// The numbers of one verdict on one scale, as inline SVG: each a dot with its interval, limits as lines, and the
 /// range where the claim holds shaded. "" if none is finite.

@@ -22,6 +22,13 @@ Hypothesis Hypothesis::at_most(Estimate number, double threshold, bool strictly)
   return at_least(number, -threshold, strictly);
 }
 
+Hypothesis Hypothesis::within(const Estimate& number, const Limits& limits) {
+  std::vector<Hypothesis> sides;
+  if (limits.low) sides.push_back(at_least(number, *limits.low));
+  if (limits.high) sides.push_back(at_most(number, *limits.high));
+  return all_of(std::move(sides));
+}
+
 Hypothesis Hypothesis::with(std::vector<Reservation> reservations) const {
   Hypothesis one = *this;
   one.reservations_ = std::move(reservations);
@@ -79,8 +86,8 @@ double Hypothesis::margin() const {
 
 Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
   const auto known = [](double p) { return std::isnan(p) ? 1 : std::min(p, 1.0); };
+  if (how.only_trusted && !reservations_.empty()) return {};
   if (kind_ == Kind::number) {
-    if (how.only_trusted && !reservations_.empty()) return {};
     if (number_.is_computed()) {
       if (std::isnan(number_.value)) return {};
       const bool holds = is_strict_ ? number_.value > threshold_ : number_.value >= threshold_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/studies/analysis/estimate.h"
+#include "experiments/studies/claims/claim_kind.h"
 
 namespace headroom::experiments {
 
@@ -19,6 +20,8 @@ class Hypothesis {
   static Hypothesis at_least(const Estimate& number, double threshold, bool strictly = false);
   /// That a number is at most `threshold`.
   static Hypothesis at_most(Estimate number, double threshold, bool strictly = false);
+  /// That a number lies within limits.
+  static Hypothesis within(const Estimate& number, const Limits& limits);
   static Hypothesis all_of(std::vector<Hypothesis> parts) { return of(Kind::all, std::move(parts)); }
   static Hypothesis any_of(std::vector<Hypothesis> parts) { return of(Kind::any, std::move(parts)); }
   static Hypothesis opposite_of(Hypothesis whole) { return of(Kind::opposite, {std::move(whole)}); }

@@ -24,7 +24,7 @@ std::string obstacle(const Case& c) {
   const ClaimConfig& claim = c.claim;
   const ClaimKind& kind = *claim.kind;
   const std::vector<Point>& points = c.curve.points;
-  if (const auto missing = kind.missing(claim)) return fmt::format("{} needs {}", kind.name, missing->purpose);
+  if (const auto missing = missing_key(claim)) return fmt::format("{} needs {}", kind.name, missing->purpose);
   const int64_t done = count_trials(c.study.trials);
   if (done < c.study.planned) return fmt::format("{} of {} trials are done", done, c.study.planned);
   if (points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
@@ -49,17 +49,6 @@ std::string obstacle(const Case& c) {
 }
 
 std::string list(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
-
-/// Trials and seeds that tell nothing, or one side alone.
-void note_finding(const Case& c, Verdict& verdict) {
-  if (verdict.unjudged > 0)
-    verdict.notes.push_back(fmt::format("{} trials have no value or no bound, and are not judged", verdict.unjudged));
-  for (const BoundedSeeds& b : verdict.bounded)
-    verdict.notes.push_back(fmt::format("{} of {} seeds of {} {} at {} = {}", b.seeds, b.all, b.series,
-                                        b.is_lower ? "had not reached it, which counts as a lower bound,"
-                                                   : "had reached it, which counts as an upper bound,",
-                                        c.axis, exact(b.end.x)));
-}
 
 void note_weaknesses(const Case& c, Verdict& verdict) {
   if (!c.claim.single_rate.empty()) verdict.notes.push_back("rates not tuned for each x: " + c.claim.single_rate);
@@ -168,8 +157,8 @@ void exclude(std::vector<Verdict>& verdicts) {
     v.notes.push_back(why);
   };
   for (const auto& [a, b] : both) {
-    leave(*a, fmt::format("it excludes the claim \"{}\", which the data support as well", b->claim.id));
-    leave(*b, fmt::format("the claim \"{}\" excludes it, which the data support as well", claim_name(a->claim)));
+    leave(*a, fmt::format("the data also support “{}”, which this claim excludes", b->claim.id));
+    leave(*b, fmt::format("the data also support “{}”, which excludes this claim", claim_name(a->claim)));
   }
 }
 
@@ -200,7 +189,6 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     const Hypothesis::Evidence evidence = hypotheses[i]->evidence();
     if (!hypotheses[i]->seeds()) {
       verdicts[i].status = verdicts[i].tested = status_of(evidence, 0);
-      verdicts[i].basis = Basis::computed;
       continue;
     }
     sampled.push_back(i);
@@ -224,12 +212,10 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     if (v.status == VerdictStatus::undecided)
       v.seeds_needed = seeds_to_decide(hypothesis, own * next_step(adjusted, significance / own),
                                        own * next_step(adjusted_against, significance / own));
-    v.basis = Basis::sampled;
     v.tested = v.status;
-    v.family = sampled.size();
     v.has_spread = !hypothesis.has_no_spread();
     if (!hypothesis.has_parts())
-      v.notes.emplace_back("the interval is over seeds alone: it does not hold the error of the finite test data");
+      v.notes.emplace_back("the interval covers seeds only, not the error of the finite test data");
     require_learning(v, hypothesis, significance);
   }
   exclude(verdicts);
@@ -248,27 +234,27 @@ double measured_at(const Analysis& study, const Verdict& verdict, const std::str
 
 /// Measures what one claim speaks of. Returns what its verdict hangs on; none where that is counted, or not judged.
 std::optional<Hypothesis> measure(const Case& c, Verdict& verdict) {
-  std::optional<Hypothesis> hypothesis;
   verdict.axis = c.axis;
   verdict.metric = c.curve.metric;
-  verdict.is_reports_metric = c.claim.metric.empty() || c.claim.metric == c.study.report.y_metric;
-  verdict.larger_is_better = c.curve.larger_is_better;
-  verdict.reason = obstacle(c);
-  if (!verdict.reason.empty()) return hypothesis;
+  if (verdict.reason = obstacle(c); !verdict.reason.empty()) return std::nullopt;
+  const ClaimKind& kind = *c.claim.kind;
   try {
-    static_cast<Finding&>(verdict) = c.claim.kind->measure(c);
-    note_finding(c, verdict);
-    hypothesis = c.claim.kind->hypothesis(c);
+    static_cast<Finding&>(verdict) = kind.measure(c);
   } catch (const Error& error) {
     verdict.reason = error.what();
+    return std::nullopt;
   }
+  for (size_t i = 0; i < verdict.values.size(); ++i)
+    verdict.numbers.emplace_back(kind.numbers.at(i), verdict.values[i]);
+  if (verdict.unjudged > 0)
+    verdict.notes.push_back(fmt::format("{} trials lack a value or a bound and are not judged", verdict.unjudged));
   if (verdict.holds) verdict.status = *verdict.holds ? VerdictStatus::pass : VerdictStatus::fail;
-  return hypothesis;
+  return kind.hypothesis(c);
 }
 
 }  // namespace
 
-double Finding::number(const std::string& name) const {
+double Verdict::number(const std::string& name) const {
   for (const auto& [own, value] : numbers)
     if (own == name) return value;
   return none;
@@ -280,8 +266,8 @@ std::vector<Verdict> Analysis::judge() const {
   const auto names = series_names(*this);
   std::vector<Verdict> verdicts;
   std::vector<std::optional<Hypothesis>> hypotheses;
-  std::vector<std::optional<std::string>> open;      // why a claim stays open whatever its p-values are
-  std::vector<std::optional<std::string>> no_seeds;  // why more seeds are no remedy for one that they left undecided
+  std::vector<std::optional<std::string>> open,
+      stalled;  // whatever its p-values are, and where they leave it undecided
   for (const ClaimConfig& claim : claims) {
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
     const std::string& other = claim.keys.than.series;
@@ -291,7 +277,7 @@ std::vector<Verdict> Analysis::judge() const {
     Verdict& verdict = verdicts.emplace_back(blank(claim));
     std::optional<Hypothesis>& hypothesis = hypotheses.emplace_back();
     std::optional<std::string>& reason_to_wait = open.emplace_back();
-    std::optional<std::string>& stalled = no_seeds.emplace_back();
+    std::optional<std::string>& no_remedy = stalled.emplace_back();
     try {
       const Case c{*this, claim, curve_in_range(*this, series, claim.metric, claim), last_part(report.x_key)};
       if ((hypothesis = measure(c, verdict))) {
@@ -302,10 +288,10 @@ std::vector<Verdict> Analysis::judge() const {
         verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
         if (!reason_to_wait && (reason_to_wait = not_held_out(c)))
           verdict.needs = "a test set apart from the items that rates are chosen on";
-        stalled = outgrown(c);
+        no_remedy = outgrown(c);
         note_training(c, verdict);
         if (const std::string why = reservations_of(*hypothesis); !why.empty())
-          verdict.notes.push_back(why + ": comparisons with such models decide nothing");
+          verdict.notes.push_back(why + ": models that did not learn decide nothing");
       }
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
@@ -322,9 +308,9 @@ std::vector<Verdict> Analysis::judge() const {
   for (size_t i = 0; i < verdicts.size(); ++i) {
     Verdict& v = verdicts[i];
     if (open[i]) leave_open(v, *open[i]);
-    if (open[i] || !no_seeds[i] || v.status != VerdictStatus::undecided || !v.is_learned) continue;
+    if (open[i] || !stalled[i] || v.status != VerdictStatus::undecided || !v.is_learned) continue;
     v.needs = "training, or rates, that make the larger models better";
-    leave_open(v, *no_seeds[i]);
+    leave_open(v, *stalled[i]);
   }
   return verdicts;
 }

@@ -18,8 +18,9 @@ struct MeasuredPoint {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
   double x = none, value = none;
-  std::string whose{};  ///< the series or metric, where it is not the claim's
-  std::string sign{};   ///< "≥ " where `value` is a lower bound, "≤ " where an upper one
+  std::string whose{};           ///< the series or metric, where it is not the claim's
+  std::string sign{};            ///< "≥ " where `value` is a lower bound, "≤ " where an upper one
+  size_t bounds = 0, seeds = 0;  ///< seeds whose value is a bound, and all; 0 where none can be
 };
 
 /// A measured ratio, difference or slope with its confidence interval.
@@ -39,47 +40,29 @@ struct ConfidenceInterval {
   bool is_difference() const { return name.ends_with("_difference"); }
 };
 
-/// Seeds of a series whose steps to a value are bounds.
-struct BoundedSeeds {
-  std::string series;
-  MeasuredPoint end;  ///< the x that had not reached the value, or had already
-  size_t seeds = 0, all = 0;
-  bool is_lower = true;
-};
-
 /// What a kind measured for a claim.
 struct Finding {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-  double measured = none;                               ///< the one number that says most; NaN when not run
-  std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
-  std::vector<ConfidenceInterval> intervals{};          ///< of the ratios, differences and slopes among them
-  std::vector<MeasuredPoint> places{};                  ///< that its words name besides those of the intervals
-  std::optional<bool> holds{};                          ///< of a claim that is counted, not tested
-  size_t unjudged = 0;                                  ///< trials without a value or a bound
-  std::vector<BoundedSeeds> bounded{};
+  double measured = none;                              ///< the one number that says most; NaN when not run
+  std::vector<double> values;                          ///< those that the kind's `numbers` name, without the seeds
+  std::vector<ConfidenceInterval> intervals{};         ///< of the ratios, differences and slopes among them
+  std::vector<MeasuredPoint> points{};                 ///< that its words name besides those of the intervals
+  std::optional<bool> holds{};                         ///< of a claim that is counted, not tested
+  size_t unjudged = 0;                                 ///< trials without a value or a bound
   std::vector<std::pair<PaperPath, double>> beside{};  ///< our numbers for numbers in the paper's tables
-
-  /// One of `numbers`; NaN without it.
-  double number(const std::string& name) const;
 };
-
-/// How its numbers decide a verdict: by count, as they are computed, or by tests over seeds.
-enum class Basis { counted, computed, sampled };
 
 /// What the measurements say about one claim; words/verdict_words.h says it in words.
 struct Verdict : Finding {
   ClaimConfig claim;
   VerdictStatus status = VerdictStatus::not_run;
-  Basis basis = Basis::counted;
   VerdictStatus tested = VerdictStatus::not_run;  ///< what the p-values alone say
-  double p = none;                                ///< that the claim is false would show as much for it; after Holm
-  double p_against = none;                        ///< that the claim is true would show as much against it; likewise
-  size_t family = 1;                              ///< the study's sampled claims, among which Holm's correction is made
-  std::string axis, metric;                       ///< "heads", and what is measured there
-  bool is_reports_metric = true;                  ///< the claim names no other metric than the report's
-  bool larger_is_better = false;                  ///< of the metric
-  bool has_spread = true;                         ///< false where a number is the same at every seed: then no test
+  double p = none;          ///< that the claim is false would show as much for it; after Holm; NaN if computed
+  double p_against = none;  ///< that the claim is true would show as much against it; likewise
+  std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
+  std::string axis, metric;                             ///< "heads", and what is measured there
+  bool has_spread = true;  ///< false where a number is the same at every seed: then no test
   bool is_learned = true;  ///< false where what it hangs on has not learned the target: then neither pass nor fail
   bool is_tuned = true;    ///< false where an x has no rate chosen inside its grid: then neither, too
   std::string needs;       ///< what else a claim needs that is left open, where more seeds are no remedy; "" for most
@@ -91,6 +74,9 @@ struct Verdict : Finding {
   std::string reason;               ///< why it was not judged, or is left open whatever its p-values; "" for most
   std::string why;                  ///< the claim's, its numbers filled in; shown where it fails
   std::vector<std::string> notes;   ///< what weakens it: failed seeds, choices at the edge of their grid
+
+  /// One of `numbers`; NaN without it.
+  double number(const std::string& name) const;
 };
 
 /// Whether it is pass or fail.

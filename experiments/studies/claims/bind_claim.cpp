@@ -152,7 +152,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
     in.skip_rest();
     return claim;
   }
-  if (const auto missing = claim.kind->missing(claim))
+  if (const auto missing = missing_key(claim))
     in.complain(missing->key, fmt::format("missing: {} needs {}", name, missing->purpose));
   check_exclusions(in, claim, above);
   check_why(in, claim, scope);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "engine/error.h"
 #include "experiments/output/number.h"
 
@@ -25,10 +27,33 @@ const char* name(ClaimSource source) {
   return source == ClaimSource::paper ? "paper" : source == ClaimSource::theorem ? "theorem" : "ours";
 }
 
+std::string own_words(const ClaimConfig& claim) {
+  return !claim.paper.empty() ? claim.paper : !claim.theorem.empty() ? claim.theorem : claim.ours;
+}
+
 std::string in_words(const ClaimConfig& claim) {
-  for (const std::string* words : {&claim.paper, &claim.theorem, &claim.ours})
-    if (!words->empty()) return *words;
-  return claim_name(claim);
+  const std::string words = own_words(claim);
+  return words.empty() ? claim_name(claim) : words;
+}
+
+std::optional<RequiredKey> missing_key(const ClaimConfig& claim) {
+  const ClaimKeys& keys = claim.keys;
+  const bool has_limits = keys.limits.any();
+  const std::map<std::string, bool> given{
+      {"among", !keys.among.empty() || has_limits},
+      {"at", keys.at.has_value()},
+      {"bound", !keys.bound.empty()},
+      {"direction", !keys.direction.empty()},
+      {"factor", keys.factor > 1},
+      {"log_error", claim.log_error},
+      {"low", has_limits},
+      {"of", !keys.of.empty() || keys.value || claim.paper_number || !claim.reference.empty()},
+      {"percent", keys.percent > 0},
+      {"than", keys.than.has_problem || !keys.than.series.empty() || !keys.than.metric.empty() || keys.than.at},
+      {"value", keys.value.has_value()}};
+  for (const RequiredKey& one : claim.kind->required)
+    if (!given.at(one.key)) return one;
+  return std::nullopt;
 }
 
 std::string interval(const Limits& limits) {

@@ -48,8 +48,13 @@ ClaimSource source(const ClaimConfig& claim);
 /// "paper", "theorem" or "ours".
 const char* name(ClaimSource source);
 
-/// The claim in words: its own, or its name where the study says none.
+/// The claim in words; "" where the study says none.
+std::string own_words(const ClaimConfig& claim);
+/// The same, or the claim's name.
 std::string in_words(const ClaimConfig& claim);
+
+/// The first key that its kind requires and it lacks, if any.
+std::optional<RequiredKey> missing_key(const ClaimConfig& claim);
 
 /// "[2, 3]", "[−∞, 3]".
 std::string interval(const Limits& limits);

@@ -13,14 +13,10 @@ struct ClaimConfig;
 struct Finding;
 class Reader;
 
-/// A key that a claim needs and does not have.
-struct MissingKey {
+/// A key that a claim of some kind needs, and what for.
+struct RequiredKey {
   std::string key, purpose;
 };
-/// That key, unless it is there.
-inline std::optional<MissingKey> unless(bool is_there, const char* key, const char* purpose) {
-  return is_there ? std::nullopt : std::optional(MissingKey{key, purpose});
-}
 
 /// The limits of an interval; an end that is not given is open.
 struct Limits {
@@ -56,30 +52,16 @@ struct ClaimKeys {
 /// Whether a kind claims a difference of `factor` times to be there at least, or not to be there.
 enum class Effect { neither, at_least, at_most };
 
-/// The sort of evidence that a kind gives, which decides how it is told.
-enum class Form {
-  best,        ///< a value against the best of the others
-  extremes,    ///< the largest value against the smallest
-  ends,        ///< the values at both ends against the best between them
-  optimum,     ///< the best of some x against the best of the others
-  trend,       ///< the last value against the first, and the worst step
-  less,        ///< a value against another series, metric or x
-  gap,         ///< how a ratio of two series changes
-  steps,       ///< the steps of two series to a value
-  target,      ///< values against numbers
-  band,        ///< values against limits
-  line,        ///< values against a straight line
-  slope,       ///< a slope against limits
-  saturation,  ///< the last gain against the first
-  bound,       ///< a count of trials above a bound
-  optima,      ///< the best x of two series
-};
+/// The sort of evidence that a kind gives, which decides how it is told: ratios of values, or how far values are from
+/// limits.
+enum class Form { best, range, ends, optimum, trend, less, gap, steps, bests, target, line, band, slope, share, bound };
 
 struct ClaimKindTraits {
   const char* name;  ///< the value of `kind` in a study file
   Form form;
   std::vector<std::string> numbers;  ///< the names of those that its verdict has
-  bool compares = false;             ///< values by their ratio: on logarithms, where the claim does not forbid it
+  std::vector<RequiredKey> required{};
+  bool compares = false;  ///< values by their ratio: on logarithms, where the claim does not forbid it
   Effect effect = Effect::neither;
   size_t least_points = 1;  ///< x that it needs
   const char* what = "";    ///< needs them: "a slope"
@@ -92,8 +74,6 @@ struct ClaimKind : ClaimKindTraits {
 
   /// Reads its keys, and reports those that can never be judged.
   virtual void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const = 0;
-  /// The first key that is missing, if any.
-  virtual std::optional<MissingKey> missing(const ClaimConfig&) const { return std::nullopt; }
   /// Its keys in a few characters, behind the kind's name in lists: " [32]".
   virtual std::string details(const ClaimKeys&) const { return ""; }
   /// What it says of a curve whose points all have values; none where measure() counts and nothing is tested.

@@ -11,6 +11,7 @@
 #include "experiments/output/number.h"
 #include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/pages/headline.h"
+#include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
 namespace {
@@ -87,11 +88,7 @@ std::string group_words(const Analysis& r, const ClaimGroup& group) {
     return fmt::format("Depends on {}: {} holds with {}, fails with {}", by->name, claim, by->holds, by->fails);
   Names parts;
   for (const auto& [status, series] : group.series) {
-    const char* const says = status == VerdictStatus::pass        ? "holds"
-                             : status == VerdictStatus::fail      ? "fails"
-                             : status == VerdictStatus::undecided ? "is undecided"
-                                                                  : "was not judged";
-    parts.push_back(series == Names{""} ? says : fmt::format("{} for {}", says, with_and(series)));
+    parts.push_back(std::string(says(status)) + (series == Names{""} ? "" : " for " + with_and(series)));
   }
   return fmt::format("{} {}", claim, fmt::join(parts, ", "));
 }
@@ -104,8 +101,7 @@ Answer own_answer(const StudyAnswer& own, const std::vector<Verdict>& verdicts) 
     for (const Verdict& v : verdicts)
       if (std::count(ids->begin(), ids->end(), v.claim.id) > 0 && v.status != wanted)
         differing.push_back(fmt::format("“{}”{} {}, and its verdict is {}", in_words(v.claim),
-                                        subject_in_brackets(v.claim), wanted == VerdictStatus::pass ? "holds" : "fails",
-                                        name(v.status)));
+                                        subject_in_brackets(v.claim), says(wanted), name(v.status)));
   if (differing.empty()) return {own.words, ""};
   return {"",
           fmt::format("The study’s own answer, “{}”, supposes that {}.", own.words, fmt::join(differing, "; that "))};

@@ -211,18 +211,14 @@ void add_notes(const Analysis& r, Plot& plot, const std::map<std::string, size_t
   constexpr size_t most_notes = 3;
   for (const Verdict& v : r.verdicts()) {
     const ClaimConfig& claim = v.claim;
-    if (v.status != VerdictStatus::pass && v.status != VerdictStatus::fail) continue;
+    if (!is_decided(v) || (claim.kind->form != Form::best && claim.kind->form != Form::ends)) continue;
     if ((!claim.metric.empty() && claim.metric != r.report.y_metric) || !layer_of.contains(claim.series)) continue;
-    if (claim.from || claim.to || !claim.keys.than.series.empty() || claim.keys.than.at) continue;
+    if (claim.from || claim.to) continue;
     const Layer& layer = plot.layers[layer_of.at(claim.series)];
     for (const ConfidenceInterval& ratio : v.intervals) {
-      const auto is_compared = [&](const Mark& m) {
-        if (ratio.name == "ratio") return claim.keys.at && m.x == *claim.keys.at;
-        return m.x == (ratio.name == "ratio_low" ? layer.marks.front() : layer.marks.back()).x;
-      };
-      const bool is_named = ratio.name == "ratio" || ratio.name == "ratio_low" || ratio.name == "ratio_high";
-      const auto mark = std::find_if(layer.marks.begin(), layer.marks.end(), is_compared);
-      if (!is_named || mark == layer.marks.end() || (ratio.value < 2 && ratio.value > 0.5)) continue;
+      const auto mark =
+          std::find_if(layer.marks.begin(), layer.marks.end(), [&](const Mark& m) { return m.x == ratio.of.x; });
+      if (ratio.is_difference() || mark == layer.marks.end() || (ratio.value < 2 && ratio.value > 0.5)) continue;
       const auto is_taken = [&](const PlotNote& n) { return n.x == mark->x && n.y == mark->y; };
       if (plot.notes.size() < most_notes && std::none_of(plot.notes.begin(), plot.notes.end(), is_taken))
         plot.notes.push_back({mark->x, mark->y, rounded(ratio.value) + "×", layer.colour, ratio.value < 1});

@@ -110,12 +110,9 @@ std::string finding(const Analysis& results) {
   const Verdict& v = *std::min_element(verdicts.begin(), verdicts.end(),
                                        [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
   if (v.status == VerdictStatus::not_run) return sentence(v);
-  const char* const says = v.status == VerdictStatus::pass   ? "holds"
-                           : v.status == VerdictStatus::fail ? "does not hold"
-                                                             : "is undecided";
   const std::string rate =
       v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
-  return fmt::format("“{}”{} {}{}: {}.{}", in_words(v.claim), subject_in_brackets(v.claim), says,
+  return fmt::format("“{}”{} {}{}: {}.{}", in_words(v.claim), subject_in_brackets(v.claim), says(v.status),
                      is_pilot(results) ? " in a pilot" : "", words_of(v).found, rate);
 }
 

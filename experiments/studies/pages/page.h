@@ -19,9 +19,6 @@ struct PageFigure {
 /// file or an error message is escaped.
 std::string page(const Analysis& results, const std::vector<PageFigure>& figures);
 
-/// The numbers of a verdict that a limit decides, each with that limit.
-std::vector<Whisker> whiskers(const Verdict& verdict);
-
 /// Every claim in tables, the paper's first, then ours: verdict, claim, numbers, and the rest on demand.
 Blocks verdict_section(const Analysis& results);
 

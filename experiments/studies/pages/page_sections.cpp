@@ -100,14 +100,6 @@ Blocks curve_notes(const StudyResults& r, const Curve& c) {
 
 }  // namespace
 
-std::vector<Whisker> whiskers(const Verdict& v) {
-  std::vector<Whisker> out;
-  for (const ConfidenceInterval& interval : v.intervals)
-    if (const Limits& limits = interval.claimed; limits.any() && !interval.is_difference())
-      out.push_back({interval.value, interval.low, interval.high, limits.low, limits.high, v.claim.kind->compares});
-  return out;
-}
-
 Blocks verdict_section(const Analysis& r) {
   const std::vector<Verdict>& verdicts = r.verdicts();
   if (verdicts.empty()) return {};

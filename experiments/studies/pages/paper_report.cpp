@@ -63,11 +63,10 @@ Block table_section(const PaperTable& paper, const std::vector<StoredVerdicts>& 
 }
 
 VerdictRow claim_row(const StoredVerdicts& one, const StoredVerdict& v) {
-  std::string words = v.paper_says + v.theorem_says + v.ours_says;  // one of them is there
-  if (words.empty()) words = v.claim;
-  const char* const whose = v.source() == ClaimSource::paper     ? ""
-                            : v.source() == ClaimSource::theorem ? "A theorem: "
-                                                                 : "Ours: ";
+  const std::string words = v.says.empty() ? v.claim : v.says;
+  const char* const whose = v.source == ClaimSource::paper     ? ""
+                            : v.source == ClaimSource::theorem ? "A theorem: "
+                                                               : "Ours: ";
   std::string numbers = v.summary;
   if (v.paper) numbers += fmt::format("{}paper: {}", numbers.empty() ? "" : " · ", exact(*v.paper));
   return {v.status,

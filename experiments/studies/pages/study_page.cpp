@@ -9,7 +9,6 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/output/whisker.h"
 #include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/answer.h"
@@ -39,15 +38,6 @@ Phrase claim_cell(const Verdict& v) {
   return cell;
 }
 
-/// What was measured, and what is claimed of it.
-std::string numbers_cell(const Verdict& v) {
-  std::vector<std::string> needs;
-  for (const Whisker& whisker : whiskers(v))
-    if (const std::string words = needs_words(whisker); std::count(needs.begin(), needs.end(), words) == 0)
-      needs.push_back(words);
-  return summary(v) + (needs.empty() ? "" : fmt::format("; {}", fmt::join(needs, ", ")));
-}
-
 Block claim_table(const Analysis& r, const SecondBest& second) {
   const std::vector<Verdict>& verdicts = r.verdicts();
   std::vector<std::vector<Phrase>> rows;
@@ -58,7 +48,11 @@ Block claim_table(const Analysis& r, const SecondBest& second) {
       Phrase change{{what_would_change(r, v)}};
       if (!second.turned[i].empty())
         change.insert(change.begin(), {{.text = second.turned[i], .is_strong = true}, {"; "}});
-      rows.push_back({status_cell(r, v), {{name(source)}}, claim_cell(v), {{numbers_cell(v)}}, std::move(change)});
+      rows.push_back({status_cell(r, v),
+                      {{name(source)}},
+                      claim_cell(v),
+                      {{v.status == VerdictStatus::not_run ? "" : fmt::format("{}; {}", summary(v), needs(v))}},
+                      std::move(change)});
     }
   return table("Claims", {"verdict", "whose", "claim", "numbers", "margin, and what would change it"}, std::move(rows));
 }

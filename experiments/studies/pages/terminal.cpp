@@ -108,9 +108,11 @@ std::string verdict_text(const Verdict& v, TerminalLook look) {
   constexpr size_t indent = 12;  // behind "undecided"
   const auto columns = static_cast<size_t>(look.columns);
   const size_t room = columns == 0 ? 0 : columns > 2 * indent ? columns - indent : indent;
-  const std::vector<std::string> brief = words_of(v).brief;
+  std::vector<std::string> brief = words_of(v).numbers;
   const bool has_brief = !look.is_verbose && !brief.empty();
-  std::string below = has_brief ? clean(dotted(brief, room)) : wrapped(one_line(sentence(v)), room);
+  brief.push_back(needs(v));
+  const std::string with_p = look.is_verbose ? fmt::format("{} ({})", sentence(v), summary(v)) : sentence(v);
+  std::string below = has_brief ? clean(dotted(brief, room)) : wrapped(one_line(with_p), room);
   if (const std::string open = what_is_open(v); has_brief && !open.empty())
     below += "\n" + wrapped(capitalized(open) + ".", room);
   const std::string status = name(v.status),

@@ -36,9 +36,7 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   const bool is_the_papers = source(v.claim) == ClaimSource::paper;
   std::vector<std::string> parts;
   if (!std::isnan(v.margin)) parts.push_back(distance(v));
-  if (v.status == VerdictStatus::undecided && !std::isnan(v.margin))
-    parts.push_back(v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
-                                   : "even 1,000 seeds would not decide");
+  if (v.status == VerdictStatus::undecided && !std::isnan(v.margin)) parts.push_back(what_is_open(v));
   if (v.has_choice_at_edge) parts.emplace_back("a wider grid: a chosen value lies at its end");
   if (is_the_papers && is_pilot(r)) parts.emplace_back("the paper’s own set-up: this profile is smaller");
   else if (is_the_papers && !r.deviations.empty())
@@ -63,7 +61,7 @@ SecondBest second_best(const Analysis& results) {
     if (second.status == VerdictStatus::not_run || !second.is_learned || std::isnan(second.margin)) ++unjudged;
     else if (is_beyond(second) != is_beyond(v)) {
       ++turned;
-      out.turned[i] = fmt::format("turns at the second-best {}: {}", key, words_of(second).effect);
+      out.turned[i] = fmt::format("turns at the second-best {}: {}", key, fmt::join(words_of(second).numbers, ", "));
     }
   }
   if (asked == 0) return out;

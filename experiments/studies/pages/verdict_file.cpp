@@ -24,24 +24,22 @@ using Json = nlohmann::ordered_json;
 Json claim_json(const ClaimConfig& c) {
   Json out = {
       {"name", claim_name(c)}, {"kind", c.kind->name}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
-  if (!c.theorem.empty()) out["theorem"] = c.theorem;
-  const auto add = [&](const char* key, const std::optional<double>& value) {
-    if (value) out[key] = *value;
-  };
-  if (!c.sentence.empty()) out["sentence"] = c.sentence;
-  if (!c.metric.empty()) out["metric"] = c.metric;
-  if (!c.because.empty()) out["because"] = c.because;
-  if (!c.single_rate.empty()) out["single_rate"] = c.single_rate;
-  if (!c.worded_after.empty()) out["worded_after"] = c.worded_after;
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"theorem", &c.theorem}, {"sentence", &c.sentence},       {"metric", &c.metric},
+      {"because", &c.because}, {"single_rate", &c.single_rate}, {"worded_after", &c.worded_after}};
+  for (const auto& [key, text] : texts)
+    if (!text->empty()) out[key] = *text;
   if (!c.reference.empty()) out["reference"] = c.reference;
   if (!c.keys.among.empty()) out["among"] = c.keys.among;
-  add("at", c.keys.at);
-  add("from", c.from);
-  add("to", c.to);
-  add("learned_at", c.learned_at);
-  add("low", c.keys.limits.low);
-  add("high", c.keys.limits.high);
-  add("value", c.keys.value);
+  const std::pair<const char*, std::optional<double>> numbers[] = {{"at", c.keys.at},
+                                                                   {"from", c.from},
+                                                                   {"to", c.to},
+                                                                   {"learned_at", c.learned_at},
+                                                                   {"low", c.keys.limits.low},
+                                                                   {"high", c.keys.limits.high},
+                                                                   {"value", c.keys.value}};
+  for (const auto& [key, number] : numbers)
+    if (number) out[key] = *number;
   out.update({{"factor", c.keys.factor}, {"significance", c.significance}, {"log_error", c.log_error}});
   if (c.deterministic) out["deterministic"] = true;
   if (!c.id.empty()) out["id"] = c.id;
@@ -57,9 +55,8 @@ StoredVerdict read_verdict(const Json& node) {
   StoredVerdict v;
   const Json& claim = node.at("claim");
   v.claim = claim.at("name").get<std::string>();
-  v.paper_says = claim.value("paper", "");
-  v.ours_says = claim.value("ours", "");
-  v.theorem_says = claim.value("theorem", "");
+  for (const ClaimSource source : {ClaimSource::ours, ClaimSource::theorem, ClaimSource::paper})
+    if (const std::string words = claim.value(name(source), ""); !words.empty()) v.source = source, v.says = words;
   v.tests = claim.value("sentence", "");
   v.status = node.at("status").get<std::string>();
   v.measured = number(node, "measured");
@@ -113,53 +110,55 @@ std::vector<StoredBeside> numbers_beside(const Analysis& results, const std::map
   return numbers;
 }
 
-Json study_json(const Analysis& results) {
-  Json list = Json::array(), besides = Json::array();
-  std::map<std::string, std::string> models = models_of(results);
-  for (const StoredBeside& b : numbers_beside(results, models))
-    besides.push_back({{"path", b.path}, {"value", b.value}, {"model", b.model}});
-  for (const Verdict& v : results.verdicts()) {
-    Json numbers = Json::object(), beside = Json::array();
-    for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
-    for (const auto& [path, value] : v.beside) beside.push_back({{"path", path}, {"value", value}});
-    Json entry = {{"claim", claim_json(v.claim)}, {"status", name(v.status)}, {"measured", v.measured}, {"p", v.p}};
-    Json intervals = Json::array();
-    for (const ConfidenceInterval& i : v.intervals)
-      intervals.push_back({{"name", i.name},
-                           {"value", i.value},
-                           {"low", i.low},
-                           {"high", i.high},
-                           {"level", i.level},
-                           {"method", i.method}});
-    entry["p_against"] = v.p_against;
-    if (v.seeds_needed) entry["seeds_needed"] = *v.seeds_needed;
-    entry["intervals"] = intervals;
-    if (!v.why.empty()) entry["why"] = v.why;
-    entry["paper"] = v.paper ? Json(*v.paper) : Json();
-    entry.update({{"numbers", numbers},
-                  {"beside", beside},
-                  {"summary", summary(v)},
-                  {"sentence", sentence(v)},
-                  {"notes", v.notes}});
-    if (const std::string model = models[series_of(results, v.claim).front()]; !model.empty()) entry["model"] = model;
-    list.push_back(entry);
-  }
-  Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
-  if (!besides.empty()) all["beside"] = besides;
-  return all;
+/// Of a verdict all that decides it, and what is kept of it.
+Json verdict_json(const Verdict& v, const StoredVerdict& kept) {
+  Json numbers = Json::object(), intervals = Json::array(), beside = Json::array();
+  for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
+  for (const ConfidenceInterval& i : v.intervals)
+    intervals.push_back({{"name", i.name},
+                         {"value", i.value},
+                         {"low", i.low},
+                         {"high", i.high},
+                         {"level", i.level},
+                         {"method", i.method}});
+  for (const auto& [path, value] : kept.beside) beside.push_back({{"path", path}, {"value", value}});
+  Json out = {{"claim", claim_json(v.claim)}, {"status", kept.status}, {"measured", kept.measured}, {"p", v.p}};
+  out["p_against"] = v.p_against;
+  if (v.seeds_needed) out["seeds_needed"] = *v.seeds_needed;
+  out["intervals"] = intervals;
+  if (!v.why.empty()) out["why"] = v.why;
+  out["paper"] = kept.paper ? Json(*kept.paper) : Json();
+  out.update({{"numbers", numbers},
+              {"beside", beside},
+              {"summary", kept.summary},
+              {"sentence", kept.sentence},
+              {"notes", v.notes}});
+  if (!kept.model.empty()) out["model"] = kept.model;
+  return out;
 }
 
 }  // namespace
 
-ClaimSource StoredVerdict::source() const {
-  if (!paper_says.empty()) return ClaimSource::paper;
-  return theorem_says.empty() ? ClaimSource::ours : ClaimSource::theorem;
+StoredVerdicts stored(const Analysis& results) {
+  std::map<std::string, std::string> models = models_of(results);
+  StoredVerdicts out{results.id, results.profile, {}, numbers_beside(results, models)};
+  for (const Verdict& v : results.verdicts())
+    out.verdicts.push_back({claim_name(v.claim), source(v.claim), own_words(v.claim), name(v.status), v.measured,
+                            v.paper, summary(v), sentence(v), v.beside, models[series_of(results, v.claim).front()],
+                            v.claim.sentence});
+  return out;
 }
 
-StoredVerdicts stored(const Analysis& results) { return read_stored(study_json(results)); }
-
 std::string verdicts_json(const Analysis& results) {
-  return study_json(results).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const StoredVerdicts kept = stored(results);
+  Json list = Json::array(), besides = Json::array();
+  for (size_t i = 0; i < kept.verdicts.size(); ++i)
+    list.push_back(verdict_json(results.verdicts()[i], kept.verdicts[i]));
+  for (const StoredBeside& b : kept.beside)
+    besides.push_back({{"path", b.path}, {"value", b.value}, {"model", b.model}});
+  Json all = {{"study", kept.study}, {"profile", kept.profile}, {"verdicts", list}};
+  if (!besides.empty()) all["beside"] = besides;
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
@@ -201,10 +200,10 @@ std::string verdict_list_json(const std::vector<StoredVerdicts>& all) {
     for (const StoredVerdict& v : one.verdicts) {
       Json paper;
       if (v.paper) paper = *v.paper;
-      else if (!v.paper_says.empty()) paper = v.paper_says;
+      else if (v.source == ClaimSource::paper) paper = v.says;
       list.push_back({{"study", one.study},
                       {"claim", v.claim},
-                      {"source", name(v.source())},
+                      {"source", name(v.source)},
                       {"verdict", v.status},
                       {"measured", v.measured},
                       {"paper", paper}});

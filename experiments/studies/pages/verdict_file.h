@@ -12,20 +12,16 @@ namespace headroom::experiments {
 
 /// A verdict as a study's folder keeps it, for those who have the folder but not the study's file.
 struct StoredVerdict {
-  std::string claim;       ///< claim_name()
-  std::string paper_says;  ///< the claim in words; "" when it is not the paper's
-  std::string ours_says;   ///< our own claim in words
-  std::string status;      ///< pass | fail | undecided | not run
+  std::string claim;  ///< claim_name()
+  ClaimSource source = ClaimSource::ours;
+  std::string says;    ///< the claim in words; "" where the study has none
+  std::string status;  ///< pass | fail | undecided | not run
   double measured = Verdict::none;
   std::optional<double> paper;  ///< the paper's number
   std::string summary, sentence;
   std::vector<std::pair<PaperPath, double>> beside;  ///< our numbers for those in the paper's tables
   std::string model{};  ///< that its series ran on: "SmolLM2-135M-Instruct.Q4_1" of a file; "" where it trained its own
-  std::string theorem_says{};  ///< what a theorem says, in words
-  std::string tests{};         ///< id of the paper's sentence that the claim tests
-
-  /// Whose claim it is.
-  ClaimSource source() const;
+  std::string tests{};  ///< id of the paper's sentence that the claim tests
 };
 
 /// One of our numbers for the paper's tables that no claim speaks of.

@@ -2,26 +2,30 @@
 #include <string>
 #include <vector>
 
+#include "experiments/output/document.h"
 #include "experiments/studies/analysis/verdict.h"
 
-/// Verdicts in words, each sentence at one place. The functions of a verdict that was not run say why it was not.
+/// Verdicts in words, each sentence at one place.
 namespace headroom::experiments {
 
-/// What a verdict's numbers say, by the form of its kind.
-struct FindingWords {
-  std::string effect;   ///< the numbers in a few characters: "2.9× [2.1, 4.0]"
-  std::string found;    ///< what was measured, as a clause: "at heads = 1 the error is 3.1× that at heads = 8"
-  std::string claimed;  ///< what the claim says of that: "at least 1.1 times as bad"; "" where `found` says it
-  /// The numbers, each with what it belongs to, and what the claim needs: "1 head 4.17× [2.68, 6.48]", "needs ≥ 1.1×".
-  std::vector<std::string> brief;
-};
+/// "holds", "fails", "is undecided" or "was not judged".
+const char* says(VerdictStatus status);
 
-/// The words of what was measured; none where nothing was.
+/// What a verdict's numbers say; nothing where it was not run.
+struct FindingWords {
+  std::vector<std::string> numbers;  ///< each with what it belongs to: "1 head 4.17× [2.68, 6.48] of 8 heads"
+  std::string found;                 ///< as a clause: "at heads = 1 the error is 4.17× [2.68, 6.48] that at heads = 8"
+};
 FindingWords words_of(const Verdict& verdict);
 
-/// The numbers with their p: "2.9× [2.1, 4.0], p = 0.003".
+/// The numbers that a claim bounds, with their bounds; without differences that stand for ratios.
+std::vector<Whisker> whiskers(const Verdict& verdict);
+/// What the claim needs: "needs ≥ 1.1×"; "" where nothing was measured.
+std::string needs(const Verdict& verdict);
+
+/// The numbers with their p: "1 head 4.17× [2.68, 6.48] of 8 heads, p = 0.003".
 std::string summary(const Verdict& verdict);
-/// The verdict in plain words: what was measured, what is claimed, and what decides.
+/// The verdict in plain words: what was measured, what the claim needs and what decides, or why it was not judged.
 std::string sentence(const Verdict& verdict);
 /// Of an undecided one: what would decide it, or why more seeds would not; "" for others.
 std::string what_is_open(const Verdict& verdict);

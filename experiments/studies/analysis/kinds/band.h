@@ -7,26 +7,21 @@ namespace headroom::experiments {
 /// or counted, every seed's value does.
 struct Band : ClaimKind {
   Band()
-      : ClaimKind({.name = "band", .form = Form::band, .numbers = {"least", "least_x", "most", "most_x", "seeds"}}) {}
+      : ClaimKind({.name = "band",
+                   .form = Form::band,
+                   .numbers = {"least", "least_x", "most", "most_x", "seeds"},
+                   .required = {{"low", "low, high or both: the band"}}}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope&) const override { keys.limits = read_limits(in); }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(claim.keys.limits.any(), "low", "low, high or both: the band");
-  }
 
   std::string details(const ClaimKeys& keys) const override {
     return keys.limits.any() ? " " + interval(keys.limits) : "";
   }
 
   std::optional<Hypothesis> hypothesis(const Case& c) const override {
-    const Limits& limits = c.claim.keys.limits;
-    std::vector<Hypothesis> sides;
-    for (const Level& level : levels(c)) {
-      if (limits.low) sides.push_back(Hypothesis::at_least(level.value, *limits.low));
-      if (limits.high) sides.push_back(Hypothesis::at_most(level.value, *limits.high));
-    }
-    return Hypothesis::all_of(std::move(sides));
+    std::vector<Hypothesis> all;
+    for (const Level& level : levels(c)) all.push_back(Hypothesis::within(level.value, c.claim.keys.limits));
+    return Hypothesis::all_of(std::move(all));
   }
 
   Finding measure(const Case& c) const override {
@@ -41,9 +36,9 @@ struct Band : ClaimKind {
     high.of = c.place(*most.point);
     // The claim decides which of the two says most: the one beside the upper limit, or beside the lower.
     return {.measured = limits.high ? high.value : low.value,
-            .numbers = {{"least", low.value}, {"least_x", low.of.x}, {"most", high.value}, {"most_x", high.of.x}},
+            .values = {low.value, low.of.x, high.value, high.of.x},
             .intervals = {low, high},
-            .places = {c.place(c.curve.points.front()), c.place(c.curve.points.back())}};
+            .points = {c.place(c.curve.points.front()), c.place(c.curve.points.back())}};
   }
 
  private:

@@ -9,7 +9,8 @@ struct BoundHolds : ClaimKind {
   BoundHolds()
       : ClaimKind({.name = "bound_holds",
                    .form = Form::bound,
-                   .numbers = {"trials", "violations", "tightness_max", "tightness_median"}}) {}
+                   .numbers = {"trials", "violations", "tightness_max", "tightness_median"},
+                   .required = {{"bound", "a metric or \"overlay\""}}}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.bound = in.text("bound", "", "a metric of the same trial, or \"overlay\"");
@@ -17,10 +18,6 @@ struct BoundHolds : ClaimKind {
     scope.check_metric(in, "bound", keys.bound);
     if (keys.bound == scope.metric() && !keys.bound.empty())
       in.complain("bound", "is the metric that the claim is about");
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(!claim.keys.bound.empty(), "bound", "a metric or \"overlay\"");
   }
 
   std::string details(const ClaimKeys& keys) const override { return " " + keys.bound; }
@@ -34,7 +31,7 @@ struct BoundHolds : ClaimKind {
     if (is_overlay && !overlay) fail("the series has no overlay");
     std::vector<double> tightness;
     double largest = 0;
-    int violations = 0;
+    double violations = 0;
     Finding out;
     for (const TrialRecord* one : ordered_trials(c.study)) {
       const TrialRecord& trial = *one;
@@ -50,16 +47,13 @@ struct BoundHolds : ClaimKind {
       const double ratio = *value / *limit;
       if (tightness.empty() || ratio > largest) {
         largest = ratio;
-        out.places = {{.x = trial.x, .value = *value, .whose = std::to_string(trial.seed)}, {.value = *limit}};
+        out.points = {{.x = trial.x, .value = *value}, {.value = *limit}};
       }
       tightness.push_back(ratio);
     }
     if (tightness.empty()) fail("no trial has both {} and {}", c.curve.metric, bound);
     out.measured = largest;
-    out.numbers = {{"trials", static_cast<double>(tightness.size())},
-                   {"violations", violations},
-                   {"tightness_max", largest},
-                   {"tightness_median", median(tightness)}};
+    out.values = {static_cast<double>(tightness.size()), violations, largest, median(tightness)};
     out.holds = violations == 0;
     return out;
   }

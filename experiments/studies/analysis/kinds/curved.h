@@ -10,14 +10,11 @@ struct Curved : ClaimKind {
       : ClaimKind({.name = "curved",
                    .form = Form::line,
                    .numbers = {"percent", "worst_x", "seeds"},
+                   .required = {{"percent", "how far from the line at least, above 0"}},
                    .least_points = 3,
                    .what = "a bend"}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope&) const override { keys.percent = read_percent(in); }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(claim.keys.percent > 0, "percent", "how far from the line at least, above 0");
-  }
 
   std::string details(const ClaimKeys& keys) const override { return fmt::format(" ≥ {} %", exact(keys.percent)); }
 
@@ -47,10 +44,8 @@ struct Curved : ClaimKind {
     if (!worst) fail("no seed finished at {}, at {} and between them", c.at(first), exact(last.x));
     ConfidenceInterval distance = c.interval("difference", above_line(c, *worst, 1), between.size());
     distance.of = c.place(*worst);
-    return {.measured = off,
-            .numbers = {{"percent", off}, {"worst_x", worst->x}},
-            .intervals = {distance},
-            .places = {c.place(first), c.place(last)}};
+    return {
+        .measured = off, .values = {off, worst->x}, .intervals = {distance}, .points = {c.place(first), c.place(last)}};
   }
 
  private:

@@ -8,18 +8,15 @@ namespace headroom::experiments {
 struct Flat : ClaimKind {
   Flat()
       : ClaimKind({.name = "flat",
-                   .form = Form::extremes,
+                   .form = Form::range,
                    .numbers = {"smallest_x", "largest_x", "ratio", "seeds"},
+                   .required = {{"factor", "a factor above 1: how far apart values may be"}},
                    .compares = true,
                    .effect = Effect::at_most,
                    .least_points = 2,
                    .what = "a flat curve"}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope&) const override { keys.factor = read_factor(in); }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(claim.keys.factor > 1, "factor", "a factor above 1: how far apart values may be");
-  }
 
   std::string details(const ClaimKeys& keys) const override { return sized("≤", keys.factor); }
 
@@ -47,7 +44,7 @@ struct Flat : ClaimKind {
         points.begin(), points.end(), [&](const Point& a, const Point& b) { return c.value(a) < c.value(b); });
     const double ratio = c.value(*most) / c.value(*least);
     return {.measured = ratio,
-            .numbers = {{"smallest_x", least->x}, {"largest_x", most->x}, {"ratio", ratio}},
+            .values = {least->x, most->x, ratio},
             .intervals = {
                 c.ratio("ratio", *most, *least, points.size() * (points.size() - 1), {.high = c.claim.keys.factor})}};
   }

@@ -13,6 +13,9 @@ struct Gap : ClaimKind {
       : ClaimKind({.name = "gap",
                    .form = Form::gap,
                    .numbers = {"ratio", "ratio_first", "ratio_last", "seeds"},
+                   .required = {{"than", "the series that it is compared with"},
+                                {"direction", "catches_up or falls_behind"},
+                                {"log_error", "logarithms: it compares ratios"}},
                    .compares = true,
                    .least_points = 2,
                    .what = "a change of a gap"}) {}
@@ -26,13 +29,6 @@ struct Gap : ClaimKind {
     const std::vector<double> own = scope.x(), others = scope.x(keys.than.series);
     if (own.size() > 1 && !others.empty())
       for (const double x : {own.front(), own.back()}) scope.check_x(in, "than", x, keys.than.series);
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    if (claim.keys.than.series.empty()) return MissingKey{"than", "the series that it is compared with"};
-    if (claim.keys.direction.empty()) return MissingKey{"direction", "catches_up or falls_behind"};
-    if (!claim.log_error) return MissingKey{"log_error", "logarithms: it compares ratios"};
-    return std::nullopt;
   }
 
   std::string details(const ClaimKeys& keys) const override { return " " + keys.direction + " " + keys.than.series; }
@@ -57,11 +53,9 @@ struct Gap : ClaimKind {
     const double first = std::exp(ends.log_ratios(c, 1, 0).value), last = std::exp(ends.log_ratios(c, 0, 1).value);
     const Limits limits = c.claim.keys.direction == "catches_up" ? Limits{.high = 1 / factor} : Limits{.low = factor};
     ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c), 1, limits));
-    ratio.of = {.x = ends.last->x, .value = last, .whose = rival};
-    ratio.to = {.x = ends.first->x, .value = first, .whose = rival};
-    return {.measured = ratio.value,
-            .numbers = {{"ratio", ratio.value}, {"ratio_first", first}, {"ratio_last", last}},
-            .intervals = {ratio}};
+    ratio.of = {.x = ends.last->x, .value = last};
+    ratio.to = {.x = ends.first->x, .value = first};
+    return {.measured = ratio.value, .values = {ratio.value, first, last}, .intervals = {ratio}};
   }
 
  private:

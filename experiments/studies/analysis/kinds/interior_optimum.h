@@ -37,9 +37,7 @@ struct InteriorOptimum : ClaimKind {
     const Point &low = c.curve.points.front(), &high = c.curve.points.back(), &best = c.best(inside);
     const Limits limits = effect == Effect::at_least ? c.worse_limits() : c.near_limits();
     return {.measured = best.x,
-            .numbers = {{"best_x", best.x},
-                        {"ratio_low", c.value(low) / c.value(best)},
-                        {"ratio_high", c.value(high) / c.value(best)}},
+            .values = {best.x, c.value(low) / c.value(best), c.value(high) / c.value(best)},
             .intervals = {c.ratio("ratio_low", low, best, inside.size(), limits),
                           c.ratio("ratio_high", high, best, inside.size(), limits)}};
   }

@@ -10,6 +10,7 @@ struct LessThan : ClaimKind {
       : ClaimKind({.name = "less_than",
                    .form = Form::less,
                    .numbers = {"ratio", "worst_x", "pairs", "seeds"},
+                   .required = {{"than", "the series, metric or at of what is larger"}},
                    .compares = true}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
@@ -27,13 +28,6 @@ struct LessThan : ClaimKind {
     });
     than.has_problem = in.problems().size() > problems;
     if (!than.has_problem) check_pairs(keys, in, scope);
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    const Than& than = claim.keys.than;
-    if (!than.has_problem && than.series.empty() && than.metric.empty() && !than.at)
-      return MissingKey{"than", "the series, metric or at of what is larger"};
-    return std::nullopt;
   }
 
   std::string details(const ClaimKeys& keys) const override {
@@ -67,9 +61,8 @@ struct LessThan : ClaimKind {
     ratio.to.whose = !than.series.empty() ? than.series : than.at ? "" : than.metric;
     // On logarithms over the seeds that both have, as the interval is.
     const double measured = c.on_logs() ? ratio.value : c.value(*own) / c.value(*rival);
-    return {.measured = measured,
-            .numbers = {{"ratio", measured}, {"worst_x", own->x}, {"pairs", static_cast<double>(compared.size())}},
-            .intervals = {ratio}};
+    return {
+        .measured = measured, .values = {measured, own->x, static_cast<double>(compared.size())}, .intervals = {ratio}};
   }
 
  private:

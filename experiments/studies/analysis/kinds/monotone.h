@@ -11,6 +11,7 @@ struct Monotone : ClaimKind {
       : ClaimKind({.name = "monotone",
                    .form = Form::trend,
                    .numbers = {"first", "last", "ratio", "worst_x", "worst_step", "seeds"},
+                   .required = {{"direction", "falling or rising"}},
                    .compares = true,
                    .least_points = 2,
                    .what = "a trend"}) {}
@@ -20,10 +21,6 @@ struct Monotone : ClaimKind {
     keys.direction = in.word("direction", {"", "none: required"}, {"falling", "rising"}, "of the values as x grows");
     keys.tolerance =
         in.real("tolerance", keys.tolerance, fraction, "a step against the direction by this share is a tie");
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(!claim.keys.direction.empty(), "direction", "falling or rising");
   }
 
   std::string details(const ClaimKeys& keys) const override { return " " + keys.direction; }
@@ -55,14 +52,9 @@ struct Monotone : ClaimKind {
     const auto [step_high, step_low] = ordered(c, points[worst - 1], points[worst]);
     const ClaimKeys& keys = c.claim.keys;
     return {.measured = c.value(high) / c.value(low),
-            .numbers = {{"first", c.value(first)},
-                        {"last", c.value(last)},
-                        {"ratio", c.value(high) / c.value(low)},
-                        {"worst_x", points[worst].x},
-                        {"worst_step", against(worst)}},
+            .values = {c.value(first), c.value(last), c.value(high) / c.value(low), points[worst].x, against(worst)},
             .intervals = {c.ratio("ratio", high, low, 1, {.low = keys.factor, .is_strict = keys.factor == 1}),
-                          c.ratio("worst_step", step_low, step_high, points.size() - 1, {.high = 1 + keys.tolerance})},
-            .places = {c.place(first), c.place(last), c.place(points[worst - 1]), c.place(points[worst])}};
+                          c.ratio("worst_step", step_low, step_high, points.size() - 1, {.high = 1 + keys.tolerance})}};
   }
 };
 

@@ -12,6 +12,7 @@ struct OptimumAt : ClaimKind {
       : ClaimKind({.name = "optimum_at",
                    .form = Form::optimum,
                    .numbers = {"argmin", "claimed_x", "rival_x", "ratio", "seeds"},
+                   .required = {{"among", "the x that may be the best, or low, high or both"}},
                    .compares = true}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
@@ -26,11 +27,6 @@ struct OptimumAt : ClaimKind {
     if (!x.empty() && (inside == 0 || inside == std::ssize(x)))
       in.complain(first, fmt::format("{} of {} in the sweep is in {}", inside == 0 ? "no value" : "every value",
                                      scope.x_name(), interval(keys.limits)));
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(!claim.keys.among.empty() || claim.keys.limits.any(), "among",
-                  "the x that may be the best, or low, high or both");
   }
 
   std::string details(const ClaimKeys& keys) const override {
@@ -68,10 +64,7 @@ struct OptimumAt : ClaimKind {
     if (others.empty()) fail("there is no other value to compare with");
     const Point &inside = c.best(claimed), &rival = c.best(others), &best = c.best(c.points());
     return {.measured = best.x,
-            .numbers = {{"argmin", best.x},
-                        {"claimed_x", inside.x},
-                        {"rival_x", rival.x},
-                        {"ratio", c.value(rival) / c.value(inside)}},
+            .values = {best.x, inside.x, rival.x, c.value(rival) / c.value(inside)},
             .intervals = {c.ratio("ratio", rival, inside, others.size() * named.size(), c.worse_limits())}};
   }
 

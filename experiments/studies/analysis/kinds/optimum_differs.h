@@ -13,8 +13,9 @@ namespace headroom::experiments {
 struct OptimumDiffers : ClaimKind {
   OptimumDiffers()
       : ClaimKind({.name = "optimum_differs",
-                   .form = Form::optima,
+                   .form = Form::bests,
                    .numbers = {"best_x", "other_best_x", "ratio", "seeds"},
+                   .required = {{"than", "the series that it is compared with"}},
                    .compares = true,
                    .least_points = 2,
                    .what = "a best x"}) {}
@@ -29,10 +30,6 @@ struct OptimumDiffers : ClaimKind {
     const auto is_shared = [&](double x) { return std::count(others.begin(), others.end(), x) > 0; };
     if (std::count_if(own.begin(), own.end(), is_shared) < 2)
       in.complain("than", fmt::format("a best {0} needs 2 values of {0} at which both are measured", scope.x_name()));
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(!claim.keys.than.series.empty(), "than", "the series that it is compared with");
   }
 
   std::string details(const ClaimKeys& keys) const override {
@@ -64,11 +61,10 @@ struct OptimumDiffers : ClaimKind {
       if (p.values.empty()) fail("no trial of {} at {} finished", other.series, c.at(p));
     auto [pair, ratio] = least_cost(c, other, compared);
     const double best = c.best(c.points()).x, others = other.choose(other.all_points())->x;
+    ratio.claimed = {.low = c.claim.keys.factor, .is_strict = c.claim.keys.factor == 1};
     ratio.of = {.x = pair.first->x, .whose = c.curve.series};
     ratio.to = {.x = pair.second->x, .whose = other.series};
-    return {.measured = ratio.value,
-            .numbers = {{"best_x", best}, {"other_best_x", others}, {"ratio", ratio.value}},
-            .intervals = {ratio}};
+    return {.measured = ratio.value, .values = {best, others, ratio.value}, .intervals = {ratio}};
   }
 
  private:

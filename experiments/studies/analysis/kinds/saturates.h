@@ -9,7 +9,7 @@ namespace headroom::experiments {
 struct Saturates : ClaimKind {
   Saturates()
       : ClaimKind({.name = "saturates",
-                   .form = Form::saturation,
+                   .form = Form::share,
                    .numbers = {"share", "first_gain", "last_gain", "seeds"},
                    .least_points = 3,
                    .what = "saturation"}) {}
@@ -42,9 +42,9 @@ struct Saturates : ClaimKind {
     ratio.of = {.x = p[n - 1].x, .value = last};
     ratio.to = {.x = p[1].x, .value = first};
     return {.measured = share,
-            .numbers = {{"share", share}, {"first_gain", first}, {"last_gain", last}},
+            .values = {share, first, last},
             .intervals = {ratio},
-            .places = {c.place(p[0]), c.place(p[n - 2])}};
+            .points = {c.place(p[0]), c.place(p[n - 2])}};
   }
 
  private:

@@ -11,6 +11,7 @@ struct Slope : ClaimKind {
       : ClaimKind({.name = "slope",
                    .form = Form::slope,
                    .numbers = {"slope", "points", "seeds"},
+                   .required = {{"low", "low, high or both: the interval that is claimed"}},
                    .least_points = 3,
                    .what = "a slope"}) {}
 
@@ -23,19 +24,10 @@ struct Slope : ClaimKind {
                   fmt::format("{} = {} has no logarithm: \"linear\" takes none", scope.x_name(), exact(x.front())));
   }
 
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(claim.keys.limits.any(), "low", "low, high or both: the interval that is claimed");
-  }
-
   std::string details(const ClaimKeys& keys) const override { return " " + interval(keys.limits); }
 
   std::optional<Hypothesis> hypothesis(const Case& c) const override {
-    const Limits& limits = c.claim.keys.limits;
-    const Estimate slope = estimate(c);
-    std::vector<Hypothesis> sides;
-    if (limits.low) sides.push_back(Hypothesis::at_least(slope, *limits.low));
-    if (limits.high) sides.push_back(Hypothesis::at_most(slope, *limits.high));
-    return Hypothesis::all_of(std::move(sides));
+    return Hypothesis::within(estimate(c), c.claim.keys.limits);
   }
 
   Finding measure(const Case& c) const override {
@@ -48,7 +40,7 @@ struct Slope : ClaimKind {
     }
     const ConfidenceInterval slope = c.interval("slope", estimate(c), 1, c.claim.keys.limits);
     return {.measured = slope.value,
-            .numbers = {{"slope", slope.value}, {"points", static_cast<double>(c.curve.points.size())}},
+            .values = {slope.value, static_cast<double>(c.curve.points.size())},
             .intervals = {slope}};
   }
 

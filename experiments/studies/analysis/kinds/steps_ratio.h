@@ -12,6 +12,10 @@ struct StepsRatio : ClaimKind {
       : ClaimKind({.name = "steps_ratio",
                    .form = Form::steps,
                    .numbers = {"ratio", "steps", "other_steps", "seeds"},
+                   .required = {{"value", "what the metric is to reach"},
+                                {"than", "the series that it is compared with"},
+                                {"low", "low, high or both: how many times the steps"},
+                                {"log_error", "logarithms: it compares ratios"}},
                    .compares = true,
                    .least_points = 2,
                    .what = "the steps to a value"}) {}
@@ -30,14 +34,6 @@ struct StepsRatio : ClaimKind {
       in.complain("than", fmt::format("{} needs {} values of {} there, too", what, least_points, scope.x_name()));
   }
 
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    if (!claim.keys.value) return MissingKey{"value", "what the metric is to reach"};
-    if (claim.keys.than.series.empty()) return MissingKey{"than", "the series that it is compared with"};
-    if (!claim.keys.limits.any()) return MissingKey{"low", "low, high or both: how many times the steps"};
-    if (!claim.log_error) return MissingKey{"log_error", "logarithms: it compares ratios"};
-    return std::nullopt;
-  }
-
   std::string details(const ClaimKeys& keys) const override {
     return fmt::format(" {} {}{}", interval(keys.limits), keys.than.series,
                        keys.value ? " to " + exact(*keys.value) : "");
@@ -50,12 +46,10 @@ struct StepsRatio : ClaimKind {
     std::vector<const Point*> without_end;
     if (!own.may_be_more.empty()) without_end.push_back(&c.curve.points.back());
     if (!rival.may_be_more.empty()) without_end.push_back(&other.points.back());
-    const auto doubts = c.reservations(without_end);
-    const Limits& limits = c.claim.keys.limits;
-    std::vector<Hypothesis> sides;
-    if (limits.low) sides.push_back(Hypothesis::at_least(ratio, std::log(*limits.low)).with(doubts));
-    if (limits.high) sides.push_back(Hypothesis::at_most(ratio, std::log(*limits.high)).with(doubts));
-    return Hypothesis::all_of(std::move(sides));
+    Limits logs = c.claim.keys.limits;
+    for (std::optional<double>* limit : {&logs.low, &logs.high})
+      if (*limit) *limit = std::log(**limit);
+    return Hypothesis::within(ratio, logs).with(c.reservations(without_end));
   }
 
   Finding measure(const Case& c) const override {
@@ -65,20 +59,15 @@ struct StepsRatio : ClaimKind {
     const auto shown = [&](double a, double b) {
       return exponential(c.interval("ratio", c.combine({{&own, a}, {&rival, b}}, true), 1, c.claim.keys.limits));
     };
-    const ConfidenceInterval steps = shown(1, 0), others = shown(0, 1);
+    const auto taken = [&](const Point& steps, const std::string& series, const ConfidenceInterval& mean) {
+      const size_t bounds = steps.may_be_more.size() + steps.may_be_less.size();
+      return MeasuredPoint{
+          .value = mean.value, .whose = series, .sign = mean.sign, .bounds = bounds, .seeds = steps.values.size()};
+    };
     ConfidenceInterval ratio = shown(1, -1);
-    ratio.of = {.value = steps.value, .whose = c.curve.series, .sign = steps.sign};
-    ratio.to = {.value = others.value, .whose = other.series, .sign = others.sign};
-    Finding out{.measured = ratio.value,
-                .numbers = {{"ratio", ratio.value}, {"steps", steps.value}, {"other_steps", others.value}},
-                .intervals = {ratio}};
-    for (const auto& [steps_of, curve] : {std::pair{&own, &c.curve}, {&rival, &other}})
-      for (const bool is_lower : {true, false}) {
-        const size_t seeds = (is_lower ? steps_of->may_be_more : steps_of->may_be_less).size();
-        const Point& end = is_lower ? curve->points.back() : curve->points.front();
-        if (seeds > 0) out.bounded.push_back({curve->series, c.place(end), seeds, steps_of->values.size(), is_lower});
-      }
-    return out;
+    ratio.of = taken(own, c.curve.series, shown(1, 0));
+    ratio.to = taken(rival, other.series, shown(0, 1));
+    return {.measured = ratio.value, .values = {ratio.value, ratio.of.value, ratio.to.value}, .intervals = {ratio}};
   }
 
  private:

@@ -8,8 +8,10 @@ namespace headroom::experiments {
 /// which count as exact.
 struct WithinPercent : ClaimKind {
   WithinPercent()
-      : ClaimKind(
-            {.name = "within_percent", .form = Form::target, .numbers = {"percent", "worst_x", "points", "seeds"}}) {}
+      : ClaimKind({.name = "within_percent",
+                   .form = Form::target,
+                   .numbers = {"percent", "worst_x", "points", "seeds"},
+                   .required = {{"of", "of, value or reference: the target"}}}) {}
 
   void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
     keys.at = read_at(in, scope);
@@ -19,12 +21,6 @@ struct WithinPercent : ClaimKind {
     scope.check_metric(in, "of", keys.of);
     if (keys.of == scope.metric() && !keys.of.empty()) in.complain("of", "is the metric that the claim is about");
     if (!keys.of.empty() && keys.value) in.complain("value", "expected either of or value");
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    if (claim.keys.of.empty() && !claim.keys.value && !claim.paper_number && claim.reference.empty())
-      return MissingKey{"of", "of, value or reference: the target"};
-    return std::nullopt;
   }
 
   std::string details(const ClaimKeys& keys) const override {
@@ -63,10 +59,9 @@ struct WithinPercent : ClaimKind {
     ConfidenceInterval apart = c.interval(worst.metric ? "difference" : "value", difference, all.size());
     apart.of = {.x = worst.point.x, .value = worst.point.mean};
     apart.to = {.value = worst.target};
-    Finding out{
-        .measured = off(worst),
-        .numbers = {{"percent", off(worst)}, {"worst_x", worst.point.x}, {"points", static_cast<double>(all.size())}},
-        .intervals = {apart}};
+    Finding out{.measured = off(worst),
+                .values = {off(worst), worst.point.x, static_cast<double>(all.size())},
+                .intervals = {apart}};
     if (c.claim.keys.of.empty() && !paper_points(c.claim.reference).empty()) {
       for (const Comparison& one : all) {
         PaperPath path = c.claim.reference;

@@ -13,10 +13,6 @@ struct WorseThanBest : ClaimKind {
     keys.factor = read_factor(in);
   }
 
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(claim.keys.at.has_value(), "at", "the x to be judged");
-  }
-
   std::string details(const ClaimKeys& keys) const override {
     return (keys.at ? " at " + exact(*keys.at) : "") + sized("≥", keys.factor);
   }
@@ -40,6 +36,7 @@ struct WorseThanBest : ClaimKind {
       : ClaimKind({.name = kind,
                    .form = Form::best,
                    .numbers = {"ratio", "best_x", "seeds"},
+                   .required = {{"at", "the x to be judged"}},
                    .compares = true,
                    .effect = effect,
                    .least_points = 2,
@@ -48,7 +45,7 @@ struct WorseThanBest : ClaimKind {
   /// How much worse a point is than the best of the others.
   static Finding compared(const Case& c, const Point& point, const Point& best, const Limits& limits) {
     return {.measured = c.times_worse(point, best),
-            .numbers = {{"ratio", c.value(point) / c.value(best)}, {"best_x", best.x}},
+            .values = {c.value(point) / c.value(best), best.x},
             .intervals = {c.ratio("ratio", point, best, c.curve.points.size() - 1, limits)}};
   }
 };

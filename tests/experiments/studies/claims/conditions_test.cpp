@@ -90,8 +90,7 @@ TEST_CASE("numbers of heads are compared only at rates that were tuned for each"
   CHECK(alone.status == VerdictStatus::undecided);
   CHECK_FALSE(alone.is_tuned);
   CHECK_FALSE(alone.seeds_needed);
-  CHECK(contains(sentence(alone),
-                 "Left open all the same: only one value of lr was tried, and which is best may depend on heads."));
+  CHECK(contains(sentence(alone), "Undecided: only one value of lr was tried, and which is best may depend on heads."));
   const Verdict edge = judged({1e-3, 1e-2, 1e-1}, 1e-1);
   CHECK(edge.status == VerdictStatus::undecided);
   CHECK(contains(sentence(edge), "the best lr stands at an end of the values tried"));
@@ -124,7 +123,7 @@ TEST_CASE("a rate that was chosen on the items that are reported decides nothing
   const Verdict shared = judged(1);
   CHECK(shared.status == VerdictStatus::undecided);
   CHECK(shared.needs == "a test set apart from the items that rates are chosen on");
-  CHECK(says(shared, "Left open all the same: the best lr was chosen on the very items that are reported."));
+  CHECK(says(shared, "Undecided: the best lr was chosen on the very items that are reported."));
 }
 
 TEST_CASE("no number of seeds is given where a model of twice the size is no better") {
@@ -175,12 +174,12 @@ TEST_CASE("an x that some seeds did not learn decides nothing, and is named") {
   CHECK(open.status == VerdictStatus::undecided);
   CHECK_FALSE(open.is_learned);
   CHECK_FALSE(open.seeds_needed);
-  CHECK(says(open, "Left open all the same: only 2 of 3 seeds learned the target at heads = 1."));
-  CHECK(says(judged(none, interior()), "Left open all the same: no seed learned the target at heads = 1."));
+  CHECK(says(open, "Undecided: only 2 of 3 seeds learned the target at heads = 1."));
+  CHECK(says(judged(none, interior()), "Undecided: no seed learned the target at heads = 1."));
   // Where others decide, it is named all the same.
   const Verdict beaten = judged(none, within(8, 2));
   CHECK(beaten.status == VerdictStatus::fail);
-  CHECK(beaten.notes[0] == "no seed learned the target at heads = 1: comparisons with such models decide nothing");
+  CHECK(beaten.notes[0] == "no seed learned the target at heads = 1: models that did not learn decide nothing");
   ClaimConfig without = interior();
   without.from = 2;
   CHECK(judged(none, without).status == VerdictStatus::pass);
@@ -227,19 +226,19 @@ TEST_CASE("a series or a change of a gap that was not learned decides nothing") 
 
 TEST_CASE("a comparison says after how many steps, where all did as many") {
   StudyResults r = u_curve();
-  CHECK(words_of(verdict(r, interior())).found.starts_with("at heads = 1 the error is"));
+  CHECK(words_of(verdict(r, interior())).found.starts_with("with 1 head the error is"));
   for (TrialRecord& t : r.trials) t.steps = 400;
-  CHECK(words_of(verdict(r, interior())).found.starts_with("after 400 steps, at heads = 1 the error is"));
-  CHECK(says(verdict(r, interior()), "After 400 steps, at heads = 1"));
+  CHECK(words_of(verdict(r, interior())).found.starts_with("after 400 steps, with 1 head the error is"));
+  CHECK(says(verdict(r, interior()), "After 400 steps, with 1 head"));
   r.trials[0].steps = 300;
-  CHECK(words_of(verdict(r, interior())).found.starts_with("at heads = 1 the error is"));
+  CHECK(words_of(verdict(r, interior())).found.starts_with("with 1 head the error is"));
   ClaimConfig rest = argmin({4});
   rest.from = 2;
-  CHECK(words_of(verdict(r, rest)).found.starts_with("after 400 steps, the smallest error is at heads = 4"));
+  CHECK(words_of(verdict(r, rest)).found.starts_with("after 400 steps, with "));
   ClaimConfig computed = interior();
   computed.deterministic = true;
   computed.from = 2;
-  CHECK(words_of(verdict(r, computed)).found.starts_with("at heads = 2"));
+  CHECK(words_of(verdict(r, computed)).found.starts_with("with 2 heads"));
 }
 
 TEST_CASE("a learning curve that still falls in its last tenth is named") {

@@ -44,8 +44,8 @@ TEST_CASE("all means in a band") {
   CHECK(v.status == VerdictStatus::pass);
   CHECK(v.measured == Approx(3.1 / 3));
   CHECK(v.intervals.at(1).high < 2);
-  CHECK(says(v, "The means lie between 0.0102 ["));
-  CHECK(says(v, "The claim: at most 2."));
+  CHECK(says(v, "The mse ranges from 0.0102 ["));
+  CHECK(says(v, "; the claim needs ≤ 2."));
   c.keys.limits.high = 1.2;  // 1, 1.2 and 0.9 at the first x
   CHECK(verdict(u_curve(), c).status == VerdictStatus::undecided);
   c.keys.limits.high = 0.1;
@@ -63,7 +63,7 @@ TEST_CASE("all computed values in a band") {
   c.keys.limits.low = 0.01;  // one seed has 0.0095
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(says(verdict(u_curve(), c),
-             "The values lie between 0.00950 at heads = 4 and 1.20 at heads = 1. The claim: between 0.01 and 1.2."));
+             "The mse ranges from 0.00950 with 4 heads to 1.20 with 1 head; the claim needs ≥ 0.01, ≤ 1.2."));
   c.to = 2;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
 }
@@ -92,7 +92,7 @@ TEST_CASE("one seed inside a band tells nothing, unless it is computed") {
   c.deterministic = true;
   CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
   CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::pass);
-  CHECK(says(verdict(study({1, 2}, {{1}, {1}}), c), "All values are 1.00. The claim: at most 2. That holds."));
+  CHECK(says(verdict(study({1, 2}, {{1}, {1}}), c), "The mse is 1.00 everywhere; the claim needs ≤ 2. It holds."));
 }
 
 TEST_CASE("one series is less than another at every x, paired by seed") {
@@ -108,8 +108,8 @@ TEST_CASE("one series is less than another at every x, paired by seed") {
   ClaimConfig by = less("narrow", "few");
   by.keys.factor = 1.3;
   CHECK(verdict(two_series(), by).status == VerdictStatus::fail);
-  CHECK(says(verdict(two_series(), by), "for few: 0.832× ["));
-  CHECK(says(verdict(two_series(), by), "The claim: at most 0.769×."));
+  CHECK(says(verdict(two_series(), by), " is 0.832× ["));
+  CHECK(says(verdict(two_series(), by), "; the claim needs ≤ 0.769×."));
   by.keys.factor = 1.1;
   CHECK(verdict(two_series(), by).status == VerdictStatus::pass);
 }
@@ -151,8 +151,7 @@ TEST_CASE("a bound holds in every trial, or not") {
   CHECK(number(v, "tightness_median") == Approx(0.5));
   r.trials[7].test["bound"] = 0.01;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  CHECK(says(verdict(r, c),
-             "1 of 15 trials lies above the bound (bound); mse / bound is at most 1.10 (heads = 4 seed 1"));
+  CHECK(says(verdict(r, c), "The bound is exceeded in 1 of 15 trials; mse reaches 1.10 of it at most ("));
   r.trials[7].test["bound"] = 2;
   r.trials[7].test["mse"] = INFINITY;  // above every finite bound
   CHECK(verdict(r, c).status == VerdictStatus::fail);
@@ -171,7 +170,7 @@ TEST_CASE("a bound that is the overlay holds where the overlay has points") {
   CHECK(v.status == VerdictStatus::pass);
   CHECK(number(v, "trials") == 6);
   CHECK(v.measured == Approx(0.3));
-  CHECK(v.notes == std::vector<std::string>{"9 trials have no value or no bound, and are not judged"});
+  CHECK(v.notes == std::vector<std::string>{"9 trials lack a value or a bound and are not judged"});
   r.trials.back() = failed(r.trials.back());
   r.trials.front().test["mse"] = NAN;
   CHECK(number(verdict(r, c), "trials") == 5);
@@ -187,7 +186,7 @@ TEST_CASE("a value within a percentage of another metric's") {
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(v.measured == Approx(1.9));
-  CHECK(summary(v) == "+1.90 %");
+  CHECK(summary(v) == "1 head +1.90 % off 1.00");
   c.keys.percent = 1.5;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   c.keys.at = 2;
@@ -274,14 +273,14 @@ TEST_CASE("claims about a metric of which more is better") {
   const Verdict interior = about(claim("interior_optimum"));
   CHECK(interior.status == VerdictStatus::pass);
   CHECK(interior.measured == 2);
-  CHECK(says(interior, "At heads = 1 the masked_accuracy is 0.630× ["));
+  CHECK(says(interior, "With 1 head the masked_accuracy is 0.630× ["));
   ClaimConfig c = claim("interior_optimum", {.factor = 1.25});
   CHECK(about(c).status == VerdictStatus::pass);
   c.keys.factor = 1.5;
   CHECK(about(c).status == VerdictStatus::fail);
   c = claim("optimum_at", {.among = {2}});
   CHECK(about(c).status == VerdictStatus::pass);
-  CHECK(says(about(c), "The largest masked_accuracy is at heads = 2;"));
+  CHECK(says(about(c), " that with 2 heads, the best of the others and of those claimed"));
   c = claim("within_factor", {.at = 4, .factor = 1.5});
   CHECK(about(c).status == VerdictStatus::pass);
   c.keys.at = 1;

@@ -56,7 +56,9 @@ TEST_CASE("two best x differ where no x comes near the best of both") {
   CHECK(number(apart, "best_x") == 4);
   CHECK(number(apart, "other_best_x") == 2);
   CHECK(number(apart, "ratio") == Approx(3).epsilon(0.02));
-  CHECK(says(apart, "The error is best at heads = 4 for long and at 2 for short"));
+  CHECK(says(
+      apart,
+      "The error is best with 4 heads for long and at 2 for short; with 2 heads for both, one of them is 3.00× ["));
   CHECK(verdict(short_and_long(), differs(4)).status == VerdictStatus::fail);
 
   CHECK(verdict(short_and_long(), differs(1.1, "larger")).status == VerdictStatus::pass);

@@ -88,8 +88,8 @@ TEST_CASE("a value that was not reached is a lower bound, which speaks for one s
     CHECK(status(r, {.high = 2}) == VerdictStatus::fail);
     CHECK(std::isnan(verdict(r, ratio_within({.low = 50})).margin));
   }
-  CHECK(contains(verdict(all, ratio_within({.low = 3})).notes[0], "3 of 3 seeds of slow had not reached it"));
-  CHECK(contains(verdict(one, ratio_within({.low = 3})).notes[0], "1 of 3 seeds of slow had not reached it"));
+  CHECK(says(verdict(all, ratio_within({.low = 3})), "a bound for 3 of 3 seeds"));
+  CHECK(says(verdict(one, ratio_within({.low = 3})), "a bound for 1 of 3 seeds"));
   CHECK(number(verdict(all, ratio_within({.low = 3})), "steps") == Approx(800));
 
   // Where the other was there at the first x, its steps are an upper bound; where it never was, a lower one.
@@ -117,7 +117,7 @@ TEST_CASE("a seed that lacks an x, or did not learn by the last, tells no steps"
   }
   ClaimConfig c = ratio_within({.low = 1.01});
   c.keys.value = 0.01;
-  CHECK(contains(verdict(stuck, c).notes[1], "only 2 of 3 seeds learned the target at steps = 800"));
+  CHECK(contains(verdict(stuck, c).notes[0], "only 2 of 3 seeds learned the target at steps = 800"));
   c.log_error = false;
   CHECK(verdict(stuck, c).status == VerdictStatus::not_run);
 }
@@ -125,7 +125,7 @@ TEST_CASE("a seed that lacks an x, or did not learn by the last, tells no steps"
 TEST_CASE("bounds alone have no spread, and nothing to test") {
   const Verdict v = verdict(in_parts(slow_and_fast(3000, 50)), ratio_within({.low = 3}));
   CHECK(v.status == VerdictStatus::undecided);
-  CHECK(summary(v) == "≥ 8.00×, the same at every seed");
+  CHECK(summary(v) == "≥ 8.00× the steps of fast, the same at every seed");
 }
 
 TEST_CASE("the error of finite test data is in the steps") {
@@ -159,7 +159,7 @@ TEST_CASE("a metric steps_to that counts one step more than were done is a lower
     if (t.x == 2) t.test["steps_to"] = 401;
   CHECK(verdict(r, few).status == VerdictStatus::pass);  // what spreads is the other
   CHECK(less(2, 1, 1).status == VerdictStatus::fail);
-  CHECK(summary(less(2, 1, 1)).starts_with("≥ 3.98×"));
+  CHECK(contains(summary(less(2, 1, 1)), " ≥ 3.98×"));
 }
 
 }  // namespace headroom::experiments

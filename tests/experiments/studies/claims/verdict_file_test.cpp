@@ -45,7 +45,7 @@ TEST_CASE("verdicts are read back as they were written") {
   CHECK(second.status == "not run");
   CHECK(std::isnan(second.measured));
   CHECK_FALSE(second.paper);
-  CHECK(second.ours_says == "<near> the best");
+  CHECK(second.says == "<near> the best");
   CHECK(read_verdicts(folder.path() / "nothing").empty());
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("the list of verdicts as JSON") {
 TEST_CASE("the list of verdicts as a table") {
   const StudyResults r = two_claims();
   const std::string table = verdict_table({stored(analyse(r))});
-  CHECK(testing::contains(table, "synthetic · quick   optimum_at [8]         fail      best heads = 4, 0.339× ["));
+  CHECK(testing::contains(table, "synthetic · quick   optimum_at [8]         fail      4 heads 0.339× ["));
   CHECK(testing::contains(table, "paper 8\n"));
   CHECK(testing::contains(table, "not run   Not judged: heads = 3 is no point of the sweep.\n"));
 }

@@ -49,7 +49,7 @@ Verdict verdict(const std::string& series, VerdictStatus status, const std::stri
 std::string words(const StudyResults& r, const std::vector<Verdict>& verdicts) { return answer({r, verdicts}).words; }
 
 const std::string found =
-    "at heads = 1 the error is 3.00× that at heads = 4, the best between the ends, and at heads = 8 it is 2.00×";
+    "with 1 head the error is 3.00× that with 4 heads, the best between the ends, and with 8 heads it is 2.00×";
 
 const std::vector<std::pair<std::string, std::string>> by_positions{{"waves", R"("positions": "sinusoidal")"},
                                                                     {"table", R"("positions": "learned")"},

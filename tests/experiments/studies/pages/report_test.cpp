@@ -28,9 +28,9 @@ TEST_CASE("a report has a page, figures, data, config and verdicts") {
   const std::string& page = files["report.html"];
   CHECK(malformed(page) == "");
   CHECK(contains(page, "33 of 33 trials done, 3 failed"));
-  CHECK(contains(page, "After 200 steps, at heads = 1 the error is 101× ["));
+  CHECK(contains(page, "After 200 steps, with 1 head the error is 101× ["));
   CHECK(contains(page, "<span class=\"status\">fail</span>"));
-  CHECK(contains(page, "After 200 steps, the smallest error is at heads = 4; it is 0.339× ["));
+  CHECK(contains(page, "After 200 steps, with 4 heads the error is 0.339× ["));
   CHECK(contains(page, "+ 1 failed"));
   CHECK(contains(page, "last finite 0.5"));
   CHECK(contains(page, ">edge<"));
@@ -232,11 +232,11 @@ TEST_CASE("the findings of many studies as Markdown") {
 
   const std::string page = read_bytes(folder / "found" / "another.md");
   CHECK(page.starts_with("# A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`\n"));
-  CHECK(contains(page,
-                 "| **pass** in a pilot | paper | as the paper says (D 256) | 101× \\[81.2, 126\\] / 19.7× \\[18.1, "
-                 "21.4\\], p = "));
-  CHECK(
-      contains(page, "- **fail**: eight heads are best (D 256). After 200 steps, the smallest error is at heads = 4"));
+  CHECK(contains(
+      page,
+      "| **pass** in a pilot | paper | as the paper says (D 256) | 1 head 101× \\[81.2, 126\\], 16 heads 19.7× "
+      "\\[18.1, 21.4\\] of 4 heads, p = "));
+  CHECK(contains(page, "- **fail**: eight heads are best (D 256). After 200 steps, with 4 heads the error is "));
   CHECK(contains(page, "*Why:* the sweep stops \\| too early"));
   CHECK(
       contains(page, "In a pilot (profile quick), the paper’s claims: 1 holds, 1 undecided. Our own claims: 1 fails."));

@@ -51,14 +51,14 @@ TEST_CASE("the finding is the first decided claim of the paper, and says that a 
   for (TrialRecord& t : r.trials) t.steps = 10;
   const std::string found = finding(analyse(r));
   CHECK(
-      found.starts_with("“as the paper says” holds in a pilot: after 10 steps, at heads = 1 "
+      found.starts_with("“as the paper says” holds in a pilot: after 10 steps, with 1 head "
                         "the error is 101× ["));
   CHECK_FALSE(contains(found, "The claim"));
   r.profile = "paper";
-  CHECK(contains(finding(analyse(r)), "“as the paper says” holds: after 10 steps, at heads = 1 the error is "));
+  CHECK(contains(finding(analyse(r)), "“as the paper says” holds: after 10 steps, with 1 head the error is "));
   r.profile = "quick";
   for (TrialRecord& t : r.trials) t.steps = 0;  // a formula is no pilot
-  CHECK(contains(finding(analyse(r)), "“as the paper says” holds: at heads = 1 the error is "));
+  CHECK(contains(finding(analyse(r)), "“as the paper says” holds: with 1 head the error is "));
   std::swap(r.claims[0].ours, r.claims[0].theorem);
   std::vector<Verdict> verdicts = judge(r);
   verdicts[1].status = VerdictStatus::undecided;  // what is decided comes before what is the paper's
