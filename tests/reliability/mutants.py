@@ -1,5 +1,5 @@
-"""mutants.py BUILD [--jobs N] [--files NAME,...]: which comparisons of the store could be turned round without a test that
-fails.
+"""mutants.py BUILD [--jobs N] [--files NAME,...] [--seconds S]: which comparisons of the store could be turned round without
+a test that fails.
 
 Each `==`, `!=`, `<`, `>`, `<=`, `>=`, `&&`, `||`, `!` and each plain condition of an `if` in the store's sources is a mutant:
 the sources are compiled once with all of them, and the environment variable MUTANT says which one is turned round. Each test
@@ -165,6 +165,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9)
     options = parser.parse_args()
     build = options.build.resolve()
+    needed = [*TESTS, "experiments/headroom", "tests/hostile-test"]
+    subprocess.run(["ninja", "-C", build, *needed], check=True, stdout=subprocess.DEVNULL)
     unit = next(c for c in json.loads((build / "compile_commands.json").read_text())
                 if "libheadroom_experiments" in c["output"])
     flags = shlex.split(unit["command"])
