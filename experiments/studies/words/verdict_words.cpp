@@ -103,8 +103,9 @@ class Teller {
 
   /// How far in percent a point is from something.
   FindingWords off(const std::string& other) const {
-    const bool is_on = v_.claim.kind->form == Form::line && std::abs(v_.measured) < 0.005;  // shown as 0.00 %
-    const std::string text = fmt::format("{} {}", is_on ? "on" : signed_percent(v_.measured) + " off", other);
+    const bool is_on = std::abs(v_.measured) < 0.005;  // shown as 0.00 %
+    const std::string on = v_.claim.kind->form == Form::line ? "on" : "equal to";
+    const std::string text = fmt::format("{} {}", is_on ? on : signed_percent(v_.measured) + " off", other);
     return {{label(first_->of) + " " + text},
             fmt::format("{} the {} is {}{}", at(first_->of), v_.metric, text, is_on ? "" : ", the farthest")};
   }
