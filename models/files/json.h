@@ -8,8 +8,8 @@
 namespace headroom::models {
 
 /// Parses JSON from outside. Throws Error, without the file's name, for invalid JSON, for a key given twice in one
-/// object, for a zero byte (nlohmann-json would keep the last key and stop at the zero), and for lists and objects nested
-/// deeper than 100, which nlohmann-json copies by recursion.
+/// object, for a zero byte (nlohmann-json would keep the last key and stop at the zero), and for lists and objects
+/// nested deeper than 100, which nlohmann-json copies by recursion.
 nlohmann::json parse_json(std::string_view text);
 
 /// Reads a JSON file. Throws Error naming it.
