@@ -64,15 +64,16 @@ nlohmann::ordered_json RunCurves::of(const RunSnapshot& snapshot, const std::vec
     Points points;
     if (trials[i]->phase == TrialPhase::finished || trials[i]->phase == TrialPhase::failed) {
       const std::string key = fmt::format("{} {} {}", snapshot.run.name(), entry.id, trials[i]->attempts);
-      if (!ended_.contains(key)) {
+      auto kept = ended_.find(key);
+      if (kept == ended_.end()) {
         if (!store) store.emplace(snapshot.run.store(), RunStore::Access::read);
         std::map<std::string, Points> read;
         if (const auto record = store->find(entry.id))
           for (const HistoryPoint& point : record->history)
             read[point.split + " " + point.metric].emplace_back(point.step, point.value);
-        ended_.emplace(key, std::move(read));
+        kept = ended_.emplace(key, std::move(read)).first;
       }
-      for (const auto& [name, curve] : ended_[key]) {
+      for (const auto& [name, curve] : kept->second) {
         tracks.insert(name);
         if (name == track) points = curve;
       }

@@ -180,6 +180,11 @@ class Teller {
   const bool larger_;  ///< larger values are better
 };
 
+/// A number and the limits in which the claim has it.
+Whisker whisker_of(const Verdict& v, const ConfidenceInterval& x) {
+  return {x.value, x.low, x.high, x.claimed.low, x.claimed.high, v.claim.kind->compares, x.claimed.is_strict};
+}
+
 }  // namespace
 
 const char* says(VerdictStatus status) {
@@ -197,8 +202,7 @@ FindingWords words_of(const Verdict& v) {
 std::vector<Whisker> whiskers(const Verdict& v) {
   std::vector<Whisker> out;
   for (const ConfidenceInterval& number : v.intervals)
-    if (const Limits& limits = number.claimed; limits.any() && !number.is_difference())
-      out.push_back({number.value, number.low, number.high, limits.low, limits.high, v.claim.kind->compares});
+    if (number.claimed.any() && !number.is_difference()) out.push_back(whisker_of(v, number));
   return out;
 }
 
@@ -210,10 +214,8 @@ std::string needs(const Verdict& v) {
   if (kind.form == Form::line) return fmt::format("needs ≥ {} %", exact(v.claim.keys.percent));
   std::vector<std::string> all;
   for (const ConfidenceInterval& number : v.intervals) {
-    const Limits& limits = number.claimed;
-    if (!limits.any()) continue;
-    const std::string words = bound_words(
-        {.least = limits.low, .most = limits.high, .is_ratio = kind.compares, .is_strict = limits.is_strict});
+    if (!number.claimed.any()) continue;
+    const std::string words = bound_words(whisker_of(v, number));
     if (std::count(all.begin(), all.end(), words) == 0) all.push_back(words);
   }
   const bool is_one_end = kind.form == Form::ends && kind.effect == Effect::at_most;

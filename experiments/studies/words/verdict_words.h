@@ -14,7 +14,7 @@ const char* says(VerdictStatus status);
 /// What a verdict's numbers say; nothing where it was not run.
 struct FindingWords {
   std::vector<std::string> numbers;  ///< each with what it belongs to: "1 head 4.17× [2.68, 6.48] of 8 heads"
-  std::string found;                 ///< as a clause: "at heads = 1 the error is 4.17× [2.68, 6.48] that at heads = 8"
+  std::string found;                 ///< as a clause: "with 1 head the error is 4.17× [2.68, 6.48] that with 8 heads"
 };
 FindingWords words_of(const Verdict& verdict);
 
