@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "models/files/entries_of.h"
 #include "models/files/json.h"
 #include "models/files/other_kind.h"
 
@@ -24,10 +25,8 @@ bool is_there(const fs::path& path) {
 /// The wanted entries of a folder, in alphabetical order.
 std::vector<std::string> found_in(const fs::path& folder, const std::function<bool(const fs::path&)>& is_wanted) {
   std::vector<std::string> found;
-  std::error_code none;
-  for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
-    if (is_wanted(entry->path())) found.push_back(entry->path().string());
-  std::sort(found.begin(), found.end());
+  for (const fs::path& path : entries_if_any(folder))
+    if (is_wanted(path)) found.push_back(path.string());
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/entries_of.h"
 #include "models/files/output.h"
 #include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
@@ -25,13 +26,11 @@ namespace {
 void remove_leftovers(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   const std::string prefix = temporary_prefix(path);
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
-    const int fd = open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  for (const std::filesystem::path& file : entries_if_any(folder, ".tmp")) {
+    if (!file.filename().string().starts_with(prefix)) continue;
+    const int fd = open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(entry->path().c_str());
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(file.c_str());
     close(fd);
   }
 }

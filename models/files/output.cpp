@@ -1,10 +1,12 @@
 #include "models/files/output.h"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::models {
 namespace {
@@ -20,9 +22,7 @@ bool is_same(const fs::path& a, const fs::path& b) {
 bool is_read_whole(const fs::path& folder) {
   std::error_code none;
   if (fs::exists(folder / "config.json", none) || fs::exists(folder / "store.sqlite", none)) return true;
-  for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
-    if (entry->path().extension() == ".safetensors" || entry->path().extension() == ".gguf") return true;
-  return false;
+  return !entries_if_any(folder, ".safetensors").empty() || !entries_if_any(folder, ".gguf").empty();
 }
 
 /// True if `folder` is `above` or lies in it, also through links.
@@ -37,10 +37,8 @@ bool is_within(const fs::path& folder, const fs::path& above) {
 
 /// True if the folder holds `file`, possibly under another name.
 bool holds(const fs::path& folder, const fs::path& file) {
-  std::error_code none;
-  for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
-    if (is_same(entry->path(), file)) return true;
-  return false;
+  const std::vector<fs::path> entries = entries_if_any(folder);
+  return std::any_of(entries.begin(), entries.end(), [&](const fs::path& path) { return is_same(path, file); });
 }
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "models/files/entries_of.h"
 #include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 
@@ -37,14 +38,12 @@ fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? t
 /// Removes the folders of this name whose processes, of this host, were killed.
 void remove_killed(const fs::path& target) {
   const std::string prefix = temporary_prefix(target);
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const fs::path& folder : entries_if_any(folder_of(target), ".tmp")) {
     std::error_code unreadable;
-    if (!name.starts_with(prefix) || !name.ends_with(".tmp") || !entry->is_directory(unreadable)) continue;
-    const int lock = lock_of(entry->path());
+    if (!folder.filename().string().starts_with(prefix) || !fs::is_directory(folder, unreadable)) continue;
+    const int lock = lock_of(folder);
     if (lock < 0) continue;
-    fs::remove_all(entry->path(), unreadable);
+    fs::remove_all(folder, unreadable);
     close(lock);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
+#include "models/files/entries_of.h"
 #include "models/files/json.h"
 #include "models/files/rename_new.h"
 #include "models/files/staging_folder.h"
@@ -36,10 +37,10 @@ void check_name(const fs::path& from, const fs::path& to, bool force) {
   const bool is_empty = !is_gguf && fs::is_empty(to, error);
   require(force || is_empty, "{}: exists; --force replaces it", to.string());
   if (is_gguf) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(to))
-    require(entry.is_regular_file() && is_model_file(entry.path().filename().string()),
+  for (const fs::path& file : entries_of(to))
+    require(fs::is_regular_file(file) && is_model_file(file.filename().string()),
             "{}: holds {}, which is no file of a model: name another folder", to.string(),
-            quoted_name(entry.path().filename().string()));
+            quoted_name(file.filename().string()));
 }
 
 void put_card(const fs::path& card, const fs::path& to, Replace replace) {
@@ -58,9 +59,9 @@ uint64_t model_bytes(const fs::path& path) {
       if (part == path || fs::exists(part)) bytes += fs::file_size(part);
     return bytes;
   }
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    if (name != model_card_name && is_model_file(name) && entry.is_regular_file()) bytes += entry.file_size();
+  for (const fs::path& file : entries_of(path)) {
+    const std::string name = file.filename().string();
+    if (name != model_card_name && is_model_file(name) && fs::is_regular_file(file)) bytes += fs::file_size(file);
   }
   return bytes;
 }

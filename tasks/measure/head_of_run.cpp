@@ -1,6 +1,5 @@
 #include "tasks/measure/head_of_run.h"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "engine/ops/layer_norm/layer_norm.h"
 #include "engine/ops/rms_norm/rms_norm.h"
 #include "engine/rng.h"
+#include "models/files/entries_of.h"
 #include "models/positions.h"
 #include "models/safetensors/safetensors.h"
 #include "tasks/training/weights_file.h"
@@ -126,10 +126,7 @@ Tensor normed(const TrainedModel& model, const Tensor& x) {
 }  // namespace
 
 std::filesystem::path trained_weights(const HeadSource& source) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source.run) / "weights", error))
-    if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+  auto files = models::entries_if_any(std::filesystem::path(source.run) / "weights", ".safetensors");
   require(!files.empty(), "{}: has no weights of trained models; run its study with --set train.keep_weights=true",
           source.run);
   std::erase_if(files, [&](const auto& file) {
@@ -138,7 +135,6 @@ std::filesystem::path trained_weights(const HeadSource& source) {
     const nlohmann::json config = config_of(models::SafetensorsFile(file));
     return !config.contains("seed") || config["seed"] != source.seed;
   });
-  std::sort(files.begin(), files.end());
   require(!files.empty(), "{}: has no weights of a trial {}…{}", source.run, source.trial,
           source.seed < 0 ? "" : fmt::format(" of seed {}", source.seed));
   if (files.size() > 1)

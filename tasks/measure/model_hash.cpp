@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/files/entries_of.h"
 #include "models/gguf/gguf.h"
 #include "tasks/data/sha256.h"
 
@@ -15,9 +16,8 @@ std::string sha256_of_model(const std::filesystem::path& model) {
     std::erase_if(files, [](const auto& part) { return !std::filesystem::exists(part); });
     if (files.size() == 1) return sha256_of_file(model);
   } else
-    for (const auto& entry : std::filesystem::directory_iterator(model))
-      if (entry.path().extension() == ".safetensors" || entry.path().filename() == "config.json")
-        files.push_back(entry.path());
+    for (const std::filesystem::path& file : models::entries_of(model))
+      if (file.extension() == ".safetensors" || file.filename() == "config.json") files.push_back(file);
   std::sort(files.begin(), files.end());
   Sha256 hash;
   for (const std::filesystem::path& file : files)

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/rng.h"
+#include "models/files/entries_of.h"
 #include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
 #include "tasks/language/text_files.h"
@@ -29,13 +30,11 @@ std::unique_ptr<models::Transformer> random_copy(models::TransformerConfig confi
 /// The files that a model consists of.
 std::vector<fs::path> files_of(const fs::path& model) {
   if (!fs::is_directory(model)) return {model};
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(model)) {
-    const fs::path name = entry.path().filename();
-    if (name == "config.json" || name.extension() == ".safetensors" || name.string().starts_with("tokenizer"))
-      files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
+  std::vector<fs::path> files = models::entries_of(model);
+  std::erase_if(files, [](const fs::path& file) {
+    const fs::path name = file.filename();
+    return name != "config.json" && name.extension() != ".safetensors" && !name.string().starts_with("tokenizer");
+  });
   return files;
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "experiments/studies/toml/complaints.h"
+#include "models/files/entries_of.h"
 #include "tasks/data/locate.h"
 
 namespace headroom::experiments {
@@ -36,8 +37,8 @@ void check_model(const std::string& name) {
   };
   std::map<std::string, std::string> models;
   std::set<std::string> names;
-  for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
-    if (const std::string file = entry->path().filename().string(); is_model(entry->path()))
+  for (const std::filesystem::path& entry : models::entries_if_any(folder))
+    if (const std::string file = entry.filename().string(); is_model(entry))
       models[undotted(file)] = file, names.insert(undotted(file));
   const std::string near = models[nearest_path(undotted(path.filename().string()), names)];
   require(near.empty(), "{}: there is no such model; did you mean {}?", excerpt(path.string()),

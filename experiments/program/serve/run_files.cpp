@@ -10,6 +10,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "models/files/entries_of.h"
+
 namespace headroom::experiments {
 namespace {
 
@@ -24,13 +26,11 @@ const std::map<std::string, std::string> served_types{{".html", "text/html; char
 /// The names of a folder's HTML files, sorted.
 std::vector<std::string> html_in(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (std::error_code none; entry->path().extension() == ".html" &&
-                              fs::is_regular_file(entry->symlink_status(none)) &&
-                              !entry->path().filename().string().starts_with("."))
-      names.push_back(entry->path().filename().string());
-  std::sort(names.begin(), names.end());
+  for (const fs::path& file : models::entries_if_any(folder, ".html")) {
+    std::error_code none;
+    const std::string name = file.filename().string();
+    if (!name.starts_with(".") && fs::is_regular_file(fs::symlink_status(file, none))) names.push_back(name);
+  }
   return names;
 }
 

@@ -11,6 +11,7 @@
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/toml/document.h"
+#include "models/files/entries_of.h"
 #include "models/files/file_size.h"
 
 namespace headroom::experiments {
@@ -49,9 +50,7 @@ RunReader::Stamp RunReader::stamp() const {
   if (is_shared(run_.folder)) {
     const fs::path shards = run_.folder / "shards", claims = run_.folder / "claims";
     uint64_t bytes = 0;
-    std::error_code error;
-    for (fs::directory_iterator entry(shards, error), end; !error && entry != end; entry.increment(error))
-      bytes += bytes_of(entry->path());
+    for (const fs::path& shard : models::entries_if_any(shards)) bytes += bytes_of(shard);
     return {written_at(shards), written_at(claims), written_at(run_.folder), bytes, 0};
   }
   const fs::path store = run_.store(), log = store.string() + "-wal";

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <system_error>
@@ -12,6 +11,7 @@
 #include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/document.h"
 #include "experiments/studies/toml/value.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {
@@ -50,14 +50,7 @@ bool is_study_of(const fs::path& file, const std::string& id) {
 
 }  // namespace
 
-std::vector<fs::path> toml_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().extension() == ".toml") files.push_back(entry->path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
+std::vector<fs::path> toml_files(const fs::path& folder) { return models::entries_if_any(folder, ".toml"); }
 
 fs::path shipped_file(const std::string& path) {
   if (is_there(path) || fs::path(path).is_absolute()) return path;

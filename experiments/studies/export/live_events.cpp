@@ -10,7 +10,6 @@
 #include <cstring>
 #include <exception>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "experiments/output/file.h"
 #include "experiments/studies/export/tensorboard.h"
 #include "experiments/studies/run/store/owner.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {
@@ -30,9 +30,8 @@ constexpr const char* event_file_start = "events.out.tfevents.";
 int64_t last_number(const std::filesystem::path& folder) {
   constexpr int64_t most = 9'999'999'998;  // what can be followed by a name that comes later
   int64_t last = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (std::string name = entry->path().filename(); name.starts_with(event_file_start)) {
+  for (const std::filesystem::path& file : models::entries_if_any(folder))
+    if (std::string name = file.filename(); name.starts_with(event_file_start)) {
       name.erase(0, std::strlen(event_file_start));
       const std::string number = name.substr(0, name.find('.'));
       const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;

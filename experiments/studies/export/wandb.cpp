@@ -14,6 +14,7 @@
 #include "experiments/studies/export/protobuf.h"
 #include "experiments/studies/export/wandb_log.h"
 #include "experiments/version.h"
+#include "models/files/entries_of.h"
 #include "models/files/regular_file.h"
 #include "tasks/data/sha256.h"
 
@@ -143,12 +144,11 @@ bool has_bytes(const fs::path& file, const std::string& bytes) {
 
 /// Folders of the same run that an earlier export made, when it had begun at another time.
 void remove_other_folders(const fs::path& runs, const std::string& id, const fs::path& kept) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(runs, error)) {
-    const std::string name = entry.path().filename().string();
-    const bool is_of_this_run = name.starts_with("offline-run-") && name.ends_with("-" + id) && entry.path() != kept;
-    if (std::error_code none; is_of_this_run && fs::is_regular_file(entry.path() / ("run-" + id + ".wandb"), none))
-      fs::remove_all(entry.path(), none);
+  for (const fs::path& run : models::entries_if_any(runs)) {
+    const std::string name = run.filename().string();
+    const bool is_of_this_run = name.starts_with("offline-run-") && name.ends_with("-" + id) && run != kept;
+    if (std::error_code none; is_of_this_run && fs::is_regular_file(run / ("run-" + id + ".wandb"), none))
+      fs::remove_all(run, none);
   }
 }
 

@@ -12,7 +12,7 @@
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "models/files/regular_file.h"
-#include "models/files/visible_folders.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {

@@ -10,6 +10,7 @@
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/verdict_file.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {
@@ -19,9 +20,8 @@ namespace fs = std::filesystem;
 /// Writes every figure's file, and removes those of an earlier report that are no more.
 std::vector<PageFigure> write_figures(const Analysis& results, const fs::path& folder) {
   std::set<fs::path> earlier;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".svg" && entry.path().filename().string().starts_with("figure"))
-      earlier.insert(entry.path());
+  for (const fs::path& file : models::entries_if_any(folder, ".svg"))
+    if (file.filename().string().starts_with("figure")) earlier.insert(file);
   std::vector<PageFigure> written;
   for (const Figure& figure : study_figures(results)) {
     const fs::path path = folder / (figure.plot.id + ".svg");

@@ -12,7 +12,7 @@
 #include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/words/verdict_words.h"
 #include "models/files/regular_file.h"
-#include "models/files/visible_folders.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {

@@ -14,6 +14,7 @@
 #include "experiments/studies/run/store/schema.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "models/files/atomic_file.h"
+#include "models/files/entries_of.h"
 #include "models/safetensors/safetensors.h"
 #include "tasks/training/checkpoint.h"
 #include "tasks/training/weights_file.h"
@@ -84,12 +85,8 @@ void each_sound(const Database& database, Findings& found, const std::function<v
 }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().extension() == ".safetensors" && !entry->path().filename().string().starts_with("."))
-      files.push_back(entry->path());
-  std::sort(files.begin(), files.end());
+  std::vector<fs::path> files = models::entries_if_any(folder, ".safetensors");
+  std::erase_if(files, [](const fs::path& file) { return file.filename().string().starts_with("."); });
   return files;
 }
 

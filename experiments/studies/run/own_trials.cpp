@@ -12,20 +12,13 @@
 #include "engine/error.h"
 #include "experiments/studies/run/store/digest.h"
 #include "experiments/studies/run/store/open_file.h"
+#include "models/files/entries_of.h"
 #include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    entries.push_back(entry->path());
-  return entries;
-}
 
 /// The trial of a file that was not finished: ID of `ID.OWNER.staged`, and of `.ID.….tmp`, which is that one, or an
 /// older program's file, while it is written. "" for other files.
@@ -159,7 +152,7 @@ void OwnedFiles::prepare(const std::string& id) {
   store_.while_held(id, owner_, [&] {
     if (std::error_code error; !fs::is_regular_file(fs::symlink_status(checkpoint(id), error))) discard(checkpoint(id));
     for (const char* kind : {"checkpoints", "weights"})
-      for (const fs::path& file : entries_of(folder_ / kind))
+      for (const fs::path& file : models::entries_if_any(folder_ / kind))
         if (trial_of_unfinished(file) == id) discard(file);
   });
 }
@@ -201,7 +194,7 @@ void OwnedFiles::tidy() {
   // had it and has ended, or is gone.
   std::vector<fs::path> files;
   for (const char* kind : {"checkpoints", "weights"})
-    for (fs::path& file : entries_of(folder_ / kind)) files.push_back(std::move(file));
+    for (fs::path& file : models::entries_if_any(folder_ / kind)) files.push_back(std::move(file));
   const auto is_finished = [&](const std::string& trial) {
     const auto found = known.find(trial);
     return found != known.end() && found->second.is_finished;

@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "experiments/studies/run/store.h"
-#include "models/files/visible_folders.h"
+#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "models/files/atomic_file.h"
+#include "models/files/entries_of.h"
 #include "models/files/output.h"
 #include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
-#include "models/files/visible_folders.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
