@@ -58,7 +58,7 @@ class OpBase {
   virtual bool has(Device::Kind device, DType dtype) const = 0;
 
  protected:
-  static constexpr size_t most_rows = 12;
+  static constexpr size_t most_rows = 16;
   void check_operands(std::span<const Operand> operands) const;
   void check_shapes(std::span<const Operand> operands) const;
   [[noreturn]] void refuse(const Tensor& operand, bool has_partial) const;

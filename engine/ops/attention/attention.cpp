@@ -4,6 +4,7 @@
 #include "engine/ops/attention/attention_bf16_kernel.h"
 #include "engine/ops/attention/attention_fast.h"
 #include "engine/ops/attention/attention_kernel.h"
+#include "engine/ops/attention/attention_lanes_kernel.h"
 #include "engine/ops/attention/attention_reference.h"
 #include "engine/ops/sum/sum.h"
 #include "engine/parallel.h"
@@ -55,6 +56,12 @@ Op<AttentionCall> attention_op{
       .levels = kernel::attention_chunk_part.levels(),
       .takes_strided = true,
       .supports = [](const AttentionCall& call) { return few_queries(call.problem); }},
+     {.name = "lanes",
+      .dtypes = DType::f32,
+      .run = attention_by_lanes,
+      .levels = kernel::attention_lanes_forward.levels(),
+      .takes_strided = true,
+      .supports = [](const AttentionCall& call) { return fills_lanes(call.problem); }},
      {.name = "tiles",
       .dtypes = DType::f32,
       .run = attention_tiled,
@@ -76,7 +83,12 @@ Op<AttentionCall> attention_op{
 
 Op<AttentionGradCall> attention_grad_op{
     "attention_grad",
-    {{.name = "tiles",
+    {{.name = "lanes",
+      .dtypes = DType::f32,
+      .run = whole_results<attention_grad_by_lanes>,
+      .levels = kernel::attention_lanes_backward.levels(),
+      .supports = [](const AttentionGradCall& call) { return fills_lanes(call.problem); }},
+     {.name = "tiles",
       .dtypes = DType::f32,
       .run = whole_results<attention_grad_tiled>,
       .levels = kernel::attention_backward.levels()},

@@ -33,6 +33,13 @@ void packed_attention_few(PackedAttentionCall& call);
 /// attention_grad() by the f32 kernels; every operand is contiguous.
 void attention_grad_tiled(AttentionGradCall& call);
 
+/// True if attention_by_lanes serves this problem faster than tiles: sequences of at most 64 tokens without dropout,
+/// and enough heads and sequences to fill vectors. Both give the same bits.
+bool fills_lanes(const AttentionProblem& problem);
+/// The same with a head in each lane of a vector. q, k and v may be strided, but not for the gradient.
+void attention_by_lanes(AttentionCall& call);
+void attention_grad_by_lanes(AttentionGradCall& call);
+
 /// The tasks of a forward pass over tiles.
 struct AttentionCut {
   int64_t piece, pieces, together, shares, tasks;
