@@ -29,7 +29,7 @@ struct MatrixProduct {
 ///
 /// f32 tiles use our own packed kernel or oneDNN, by the context's product_path. `best` takes whichever measured
 /// faster: up to AVX2 our own kernel (equal on tall products, twice as fast on transposed A), except for a few rows;
-/// from AVX-512 on oneDNN, if built in.
+/// from AVX-512 on oneDNN, if built in, except for sums of up to 64 terms with a bias.
 template <class T>
 void gemm(const MatrixProduct<T>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
           const int64_t* b_offsets = nullptr, int64_t c_step = 0);
