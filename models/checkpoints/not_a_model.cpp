@@ -106,7 +106,7 @@ void complain_of_weights(const fs::path& folder) {
 }
 
 void complain_of_missing(const fs::path& path) {
-  const std::string name = path.string();
+  const std::string name = path.empty() ? "''" : path.string();
   require(
       name.find("://") == std::string::npos && !name.starts_with("hf.co/"),
       "{}: is an address, and nothing is downloaded: fetch the model ('hf download' of huggingface_hub, or curl), and "

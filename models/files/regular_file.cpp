@@ -54,9 +54,7 @@ RegularFile::~RegularFile() { close(fd_); }
 
 size_t RegularFile::read(char* bytes, size_t count) {
   constexpr size_t most = size_t{1} << 30;  // Linux reads less than 2 GiB in one call
-  ssize_t got = -1;
-  do got = ::read(fd_, bytes, std::min(count, most));
-  while (got < 0 && errno == EINTR);
+  const ssize_t got = TEMP_FAILURE_RETRY(::read(fd_, bytes, std::min(count, most)));
   require(got >= 0, "{}: cannot be read: {}", path_.string(), std::strerror(errno));
   return static_cast<size_t>(got);
 }

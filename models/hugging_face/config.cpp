@@ -151,7 +151,7 @@ std::vector<int64_t> full_layers_of(const ConfigFields& in, WindowRule rule, Hug
     for (const char* key : {"sliding_window_pattern", "_sliding_window_pattern"})
       every = in.count(key, every > 0 ? every : 6);
   std::vector<int64_t> full;
-  bool is_known = kinds.empty() || std::ssize(kinds) == layers;
+  bool is_known = std::ssize(kinds) == said;
   for (int64_t i = 0; i < layers; ++i) {
     const std::string kind = kinds.empty() || !is_known ? "" : kinds[static_cast<size_t>(i)];
     const bool by_number = i < before || (every > 0 && (i + 1) % every == 0);

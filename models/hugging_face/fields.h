@@ -1,5 +1,4 @@
 #pragma once
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,7 +43,7 @@ class ConfigFields {
   double positive(const char* name, double otherwise) const {
     if (!has(name)) return otherwise;
     const nlohmann::json& value = fields_[name];
-    if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>()))
+    if (!value.is_number() || !(value.get<double>() > 0))
       complain(name, "expected a number above 0, got " + shown(value));
     return value.get<double>();
   }
@@ -59,7 +58,7 @@ class ConfigFields {
     std::vector<double> all;
     if (!fields_[name].is_array()) complain(name, "expected a list of numbers, got " + shown(fields_[name]));
     for (const nlohmann::json& each : fields_[name]) {
-      if (!each.is_number() || !(each.get<double>() > 0) || !std::isfinite(each.get<double>()))
+      if (!each.is_number() || !(each.get<double>() > 0))
         complain(name, "expected numbers above 0, got " + shown(each));
       all.push_back(each.get<double>());
     }

@@ -12,19 +12,10 @@ namespace headroom::models {
 namespace {
 
 utf8proc_option_t options_of(Normalization form) {
-  switch (form) {
-    case Normalization::none:
-      break;
-    case Normalization::nfc:
-      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    case Normalization::nfd:
-      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-    case Normalization::nfkc:
-      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
-    case Normalization::nfkd:
-      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
-  }
-  return UTF8PROC_STABLE;
+  const bool composes = form == Normalization::nfc || form == Normalization::nfkc;
+  const bool is_compatible = form == Normalization::nfkc || form == Normalization::nfkd;
+  return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | (composes ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+                                        (is_compatible ? UTF8PROC_COMPAT : 0));
 }
 
 const utf8proc_uint8_t* unsigned_bytes(std::string_view text) {

@@ -27,8 +27,9 @@ class AnswerBodies {
     if (found != state_->held.end())
       if (Body same = found->second.lock()) return same;
     if (state_->bytes > 0 && state_->bytes + body.size() > most_bytes_) return nullptr;
-    state_->bytes += body.size();
-    const Body held(new std::string(std::move(body)), [state = state_](const std::string* gone) {
+    auto own = std::make_unique<const std::string>(std::move(body));
+    state_->bytes += own->size();
+    const Body held(own.release(), [state = state_](const std::string* gone) {
       {
         const std::lock_guard leaving(state->mutex);
         state->bytes -= gone->size();

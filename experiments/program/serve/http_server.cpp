@@ -43,9 +43,8 @@ constexpr const char* own_policy =
 /// Each connection and the file it may send need a descriptor; stores and standard streams need some, too.
 unsigned most_connections() {
   rlimit files{};
-  const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
-  return is_known ? static_cast<unsigned>(std::clamp<rlim_t>((std::max<rlim_t>(files.rlim_cur, 128) - 128) / 2, 8, 512))
-                  : 512;
+  getrlimit(RLIMIT_NOFILE, &files);
+  return static_cast<unsigned>(std::clamp<rlim_t>((std::max<rlim_t>(files.rlim_cur, 128) - 128) / 2, 8, 512));
 }
 
 int socket_of(MHD_Connection* connection) {
@@ -362,9 +361,9 @@ void HttpServer::Library::end() {
 }
 
 HttpServer::HttpServer(Handler check, Handler handler, const std::string& address, int port) {
+  library_ = std::make_unique<Library>(std::move(check), std::move(handler));
   const ListenSocket listening = listen_on(address, port);
   port_ = listening.port;
-  library_ = std::make_unique<Library>(std::move(check), std::move(handler));
   const MHD_AccessHandlerCallback take = [](void* self, MHD_Connection* connection, const char* path,
                                             const char* method, const char*, const char* upload, size_t* upload_bytes,
                                             void** exchange) {
@@ -400,7 +399,9 @@ HttpServer::HttpServer(Handler check, Handler handler, const std::string& addres
                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
                        idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, completed, self, MHD_OPTION_NOTIFY_CONNECTION, notify,
                        self, MHD_OPTION_UNESCAPE_CALLBACK, unescape, nullptr, MHD_OPTION_END);
-  require(library_->daemon != nullptr, "{}:{}: the server cannot start", address, port_);
+  if (library_->daemon != nullptr) return;
+  close(listening.descriptor);
+  fail("{}:{}: the server cannot start", address, port_);
 }
 
 HttpServer::~HttpServer() = default;

@@ -64,7 +64,8 @@ class HttpServer {
 
   /// Listens on `address`, an IP address or a name; port 0: any free one. Throws Error if that fails. `check` sees a
   /// request's headers before its body is read: an answer other than status 200 is sent without reading the body.
-  /// `handler` answers the other requests, on several threads at once. An exception from either becomes status 500.
+  /// `handler` answers the other requests, on several threads at once. An exception from `check` closes the connection,
+  /// one from `handler` becomes status 500.
   HttpServer(Handler check, Handler handler, const std::string& address, int port);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

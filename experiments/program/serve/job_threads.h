@@ -13,8 +13,14 @@ namespace headroom::experiments {
 /// Threads that run jobs in order of arrival. Jobs must not throw.
 class JobThreads {
  public:
+  /// Throws std::system_error where the system gives no more threads.
   explicit JobThreads(size_t count) {
-    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+    try {
+      for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+    } catch (...) {
+      finish();  // those that there are would end the program
+      throw;
+    }
   }
   ~JobThreads() { finish(); }
   JobThreads(const JobThreads&) = delete;

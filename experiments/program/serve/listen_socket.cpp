@@ -1,6 +1,5 @@
 #include "experiments/program/serve/listen_socket.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,18 +17,15 @@ namespace {
 constexpr int send_bytes = 128 << 10, receive_bytes = 32 << 10;
 
 int bound_socket(const addrinfo& place) {
-  const int fd = socket(place.ai_family, place.ai_socktype, place.ai_protocol);
+  const int fd = socket(place.ai_family, place.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, place.ai_protocol);
   if (fd < 0) return -1;
   const int yes = 1;
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
   // Not SO_REUSEPORT: two servers could then share a port unnoticed.
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
   if (place.ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
-  const bool is_open = fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && bind(fd, place.ai_addr, place.ai_addrlen) == 0 &&
-                       listen(fd, SOMAXCONN) == 0;
-  if (is_open) return fd;
+  if (bind(fd, place.ai_addr, place.ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
   close(fd);
   return -1;
 }
@@ -37,7 +33,7 @@ int bound_socket(const addrinfo& place) {
 int port_of(int fd) {
   sockaddr_storage place{};
   socklen_t length = sizeof place;
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&place), &length) != 0) return -1;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&place), &length);
   return ntohs(place.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(place).sin6_port
                                            : reinterpret_cast<const sockaddr_in&>(place).sin_port);
 }

@@ -89,13 +89,13 @@ ServedFile served_file(const fs::path& out, const fs::path& folder, const std::s
   const fs::path place = error ? fs::path() : fs::canonical(folder, error);
   if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
   // The folder of all runs itself is ".", which leads nowhere else.
-  const Descriptor file(opened_under(root, place.lexically_relative(root) / name));
-  struct stat status {};
-  if (file.number < 0 || fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || is_store(file.number))
-    return {};
-  const int kept = fcntl(file.number, F_DUPFD_CLOEXEC, 0);
-  if (kept < 0) return {};
-  return {type->second, std::make_shared<FileToSend>(kept, static_cast<uint64_t>(status.st_size))};
+  Descriptor file(opened_under(root, place.lexically_relative(root) / name));
+  struct stat status {};  // stays so where there is no file
+  fstat(file.number, &status);
+  if (!S_ISREG(status.st_mode) || is_store(file.number)) return {};
+  auto sent = std::make_shared<FileToSend>(file.number, static_cast<uint64_t>(status.st_size));
+  file.number = -1;
+  return {type->second, std::move(sent)};
 }
 
 }  // namespace headroom::experiments

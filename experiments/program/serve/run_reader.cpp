@@ -62,8 +62,9 @@ std::shared_ptr<const RunSnapshot> RunReader::read() {
   const auto now = Clock::now();
   if (latest_ && now < next_) return latest_;
   const Stamp present = stamp();
-  // Processes of running trials may die without a trace in the files.
-  const bool may_change = latest_ && (latest_->state.running > 0 || !latest_->is_read);
+  // Processes of running trials may die without a trace in the files; a store without some of its lines begins anew.
+  const bool may_change =
+      latest_ && (latest_->state.running > 0 || !latest_->is_read || (store_ && store_->has_lost()));
   if (latest_ && present == stamp_ && !may_change) return latest_;
   latest_ = std::make_shared<const RunSnapshot>(take());
   stamp_ = present;

@@ -134,6 +134,14 @@ TEST_CASE("a model in parts is read from any of them, and a missing part is name
   CHECK_THROWS_WITH(GgufFile(part(1)), contains("m-00002-of-00003.gguf: is part 3 of 3 by its metadata, not 2 of 3"));
   std::filesystem::remove(part(2));
   CHECK_THROWS_WITH(GgufFile(part(3)), contains("m-00002-of-00003.gguf is missing"));
+  write_gguf(part(2), {{"split.no", u16(1)}, {"split.count", u16(2)}}, {all[2]});
+  CHECK_THROWS_WITH(GgufFile(part(1)), contains("is part 2 of 2 by its metadata, not 2 of 3"));
+  write(2, {}, {all[2]});
+  write(1, {{"split.tensors.count", u16(6)}}, {all[0], all[1]});
+  CHECK_THROWS_WITH(GgufFile(part(1)), contains("has 5 tensors in its 3 parts, and names 6"));
+  for (const char* name :
+       {"m.gguf", "-0001x-of-00003.gguf", "-00000-of-00003.gguf", "-00004-of-00003.gguf", "-00001-of-0003x.gguf"})
+    CHECK(gguf_parts(name) == std::vector<std::filesystem::path>{name});
   std::filesystem::rename(part(3), folder / "last.gguf");
   CHECK_THROWS_WITH(GgufFile(folder / "last.gguf"), contains("is one of 3 parts, and is not called so"));
 }
@@ -165,6 +173,12 @@ TEST_CASE("GGUF headers that lie are refused", "[gguf]") {
   CHECK_THAT(refusal(counts(1 << 20, 9)), contains("(truncated?)"));
   CHECK_THAT(refusal(counts(5, 1 << 24)), contains("keys: 16777216 do not fit"));
   CHECK_THAT(refusal(with(bytes, "a.u8", "a.i8")), contains("'a.i8': given twice"));
+  CHECK_THAT(refusal(with(bytes, "turned", "vector")), contains("tensor 'vector' is given twice"));
+  CHECK_THAT(refusal(with(bytes, "GGUF" + raw(uint32_t{3}), "GGUF" + raw(uint32_t{0}))), contains("has version 0"));
+  for (const int32_t size : {4, 12, 1 << 21})
+    CHECK_THAT(refusal("GGUF" + raw(uint32_t{3}) + raw(uint64_t{0}) + raw(uint64_t{1}) + raw(uint64_t{17}) +
+                       "general.alignment" + raw(uint32_t{4}) + raw(size)),
+               contains(fmt::format("general.alignment is {}, expected a power of two", size)));
   CHECK_THAT(refusal(with(bytes, "a.bool" + raw(uint32_t{7}) + '\1', "a.bool" + raw(uint32_t{7}) + '\2')),
              contains("'a.bool': a bool is 2"));
   CHECK_THAT(refusal(with(bytes, "a.bool" + raw(uint32_t{7}), "a.bool" + raw(uint32_t{13}))),

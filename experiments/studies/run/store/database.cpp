@@ -166,13 +166,9 @@ void Statement::bind_one(int i, const std::string& text) {
     database_.complain();
 }
 
-void Statement::bind_one(int i, int64_t value) {
-  if (sqlite3_bind_int64(statement_, i, value) != SQLITE_OK) database_.complain();
-}
+void Statement::bind_one(int i, int64_t value) { sqlite3_bind_int64(statement_, i, value); }
 
-void Statement::bind_one(int i, double value) {
-  if (sqlite3_bind_double(statement_, i, value) != SQLITE_OK) database_.complain();
-}
+void Statement::bind_one(int i, double value) { sqlite3_bind_double(statement_, i, value); }
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));

@@ -151,8 +151,7 @@ FileLook OpenFile::look() const {
 size_t OpenFile::read(size_t at, char* to, size_t count) const {
   size_t done = 0;
   while (done < count) {
-    const ssize_t now = pread(fd_, to + done, count - done, static_cast<off_t>(at + done));
-    if (now < 0 && errno == EINTR) continue;
+    const ssize_t now = TEMP_FAILURE_RETRY(pread(fd_, to + done, count - done, static_cast<off_t>(at + done)));
     if (now < 0) complain("cannot be read");
     if (now == 0) break;
     done += static_cast<size_t>(now);
@@ -168,8 +167,8 @@ std::string OpenFile::read(size_t at, size_t count) const {
 
 bool OpenFile::write(size_t at, const std::string& text) const {
   for (size_t done = 0; done < text.size();) {
-    const ssize_t now = pwrite(fd_, text.data() + done, text.size() - done, static_cast<off_t>(at + done));
-    if (now < 0 && errno == EINTR) continue;
+    const ssize_t now =
+        TEMP_FAILURE_RETRY(pwrite(fd_, text.data() + done, text.size() - done, static_cast<off_t>(at + done)));
     if (now < 0) return false;
     done += static_cast<size_t>(now);
   }

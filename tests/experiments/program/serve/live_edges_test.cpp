@@ -1,7 +1,10 @@
 // The live view at its limits: too many pages, curves and bodies, shared runs, runs that go while they are watched.
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -9,6 +12,7 @@
 
 #include "experiments/program/serve/answer_bodies.h"
 #include "experiments/program/serve/connections.h"
+#include "experiments/program/serve/job_threads.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "tests/experiments/program/serve/served.h"
 #include "tests/experiments/shared_run.h"
@@ -29,6 +33,93 @@ TEST_CASE("bodies that are sent are held once, and within their limit") {
   first.reset();
   CHECK(*bodies.hold(b) == b);
   CHECK(bodies.hold(std::string(200 << 10, 'c')) != nullptr);  // alone, a body of any size
+  const auto hold = [&] {
+    for (int i = 0; i < 3000; ++i)
+      if (const AnswerBodies::Body held = bodies.hold(b); held && *held != b) return false;
+    return true;
+  };
+  std::atomic<bool> is_right = true;
+  {
+    JobThreads threads(4);
+    for (int i = 0; i < 4; ++i) threads.add([] {}, [&] { is_right = hold() && is_right; });
+  }
+  CHECK(is_right);
+  CHECK(bodies.hold(std::string(200 << 10, 'c')) != nullptr);  // nothing counts any more
+}
+
+TEST_CASE("threads that the system does not give end nothing, and jobs after the end are not taken") {
+  pthread_attr_t usual, huge;
+  REQUIRE(pthread_getattr_default_np(&usual) == 0);
+  huge = usual;
+  REQUIRE(pthread_attr_setstacksize(&huge, size_t{90} << 40) == 0);
+  pthread_setattr_default_np(&huge);
+  CHECK_THROWS_AS(JobThreads(4), std::system_error);
+  pthread_setattr_default_np(&usual);
+  JobThreads jobs(1);
+  jobs.finish();
+  CHECK_FALSE(jobs.add([] {}, [] {}));
+}
+
+TEST_CASE("handlers that throw, streams that fail, bodies too many and a server that ends harm no other") {
+  std::atomic<int> waits = 0, goes_on = 0;
+  HttpServer server(
+      [](const HttpRequest& request) {
+        if (request.path == "/check") throw std::bad_alloc();
+        return HttpAnswer();
+      },
+      [&](const HttpRequest& request) {
+        HttpAnswer answer;
+        if (request.path == "/fails") answer.next_event = []() -> std::string { throw std::bad_alloc(); };
+        if (request.path == "/parts") answer.next_event = [] { return "data: " + std::string(100000, 'x') + "\n\n"; };
+        if (request.path == "/quiet") answer.next_event = [] { return std::string(); };
+        if (request.path.starts_with("/large")) answer.body = std::string(40 << 20, request.path.back());
+        if (request.path == "/waits")
+          for (++waits; goes_on == 0;) std::this_thread::yield();
+        return answer;
+      },
+      "127.0.0.1", 0);
+  const int port = server.port();
+  std::thread thread([&] { server.run(); });
+  CHECK(get(port, "/check").status == 0);
+  CHECK(get(port, "/fails").status == 200);
+  std::vector<std::unique_ptr<Connection>> all;
+  const auto ask = [&](const std::string& path) -> Connection& {
+    all.push_back(std::make_unique<Connection>(port));
+    all.back()->send(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", path));
+    return *all.back();
+  };
+  for (const char* path : {"/quiet", "/large1"}) CHECK(contains(ask(path).read_until("\r\n\r\n"), "200 OK"));
+  CHECK(get(port, "/large2").status == 503);
+  Connection& parts = ask("/parts");
+  CHECK(parts.read_until("\n\n").size() > 100000);
+  for (int i = 0; i < 6; ++i) ask("/waits");  // two more than threads
+  while (waits < 4) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  server.stop();
+  goes_on = 1;
+  thread.join();
+  CHECK(waits == 4);  // requests that waited for a thread are dropped
+}
+
+TEST_CASE("a server that finds no descriptors says so, and leaves none open") {
+  rlimit usual{};
+  getrlimit(RLIMIT_NOFILE, &usual);
+  const auto open_files = [] { return std::distance(fs::directory_iterator("/proc/self/fd"), {}); };
+  const auto before = open_files();
+  const int unused = dup(STDIN_FILENO);
+  close(unused);
+  int refused = 0;
+  for (rlim_t more = 1; more < 8; ++more) {
+    const rlimit few{static_cast<rlim_t>(unused) + more, usual.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    try {
+      const HttpServer server({}, {}, "127.0.0.1", 0);
+    } catch (const headroom::Error& error) {
+      refused += contains(error.what(), "the server cannot start") ? 1 : 0;
+    }
+    setrlimit(RLIMIT_NOFILE, &usual);
+  }
+  CHECK(refused > 0);
+  CHECK(open_files() == before);
 }
 
 TEST_CASE("late connections are cut: requests before answers, streams never, and sooner in a crowd") {
@@ -50,6 +141,7 @@ TEST_CASE("late connections are cut: requests before answers, streams never, and
     Connections connections(most);
     for (const Pair& pair : pairs) connections.opened(pair.ends[0]);
     connections.enters(reads.ends[0], Phase::answer);
+    connections.enters(-1, Phase::answer);  // of one that has gone
     connections.enters(watches.ends[0], Phase::stream);
     const auto now = Connections::Clock::now();
     connections.cut_late(now + seconds(is_crowded ? 0 : 9));
@@ -67,8 +159,8 @@ TEST_CASE("late connections are cut: requests before answers, streams never, and
 TEST_CASE("curves of trials that train, that have ended, and that have nothing to show") {
   Runs runs;
   std::vector<PlanEntry> plan;
-  for (const int64_t seed : {1, 2, 3, 4}) plan.push_back(stored_place(1, seed));
-  for (PlanEntry& entry : plan) entry.series = "adam";
+  for (const int64_t seed : {1, 2, 3, 4, 5}) plan.push_back(stored_place(1, seed));
+  for (PlanEntry& entry : plan) entry.series = entry.seed == 5 ? "sgd" : "adam";
   plan[3].x = NAN;
   runs.store.set_plan({{"id", "small"}, {"title", "t"}, {"profile", "quick"}, {"config", "[study]\nid = \"small\"\n"}},
                       plan);
@@ -76,6 +168,9 @@ TEST_CASE("curves of trials that train, that have ended, and that have nothing t
   ended.history.clear();
   for (int64_t step = 1; step <= 1000; ++step) ended.history.push_back({step, "train", "loss", 1.0 / double(step)});
   runs.store.put(ended);
+  TrialRecord failed = stored_trial(1, 5, 0.5);
+  failed.status = TrialStatus::failed;
+  runs.store.put(failed);
   const Owner owner = this_process();
   const double now = wall_clock();
   for (const int seed : {2, 3, 4}) runs.store.acquire(stored_place(1, seed).id, "", owner, {}, now - 30);
@@ -94,6 +189,9 @@ TEST_CASE("curves of trials that train, that have ended, and that have nothing t
   CHECK(contains(wide, "step 1000: 0.001000</title>"));
   CHECK_FALSE(contains(wide, "seed=1, step 2: "));  // a mark in hundreds has a text
   CHECK(json_of(get(served.port(), path + "&track=validation+mse"))["tracks"] == Json{"train loss"});
+  const Json both = json_of(get(served.port(), "/api/run/small/quick/curves?trials=id1-1-40,id1-5-40"))["lines"];
+  CHECK(both[0]["name"] == "adam, heads=1 seed=1: 0.001000");
+  CHECK(both[1]["name"] == "sgd, heads=1 seed=5: 1.000");
   const Json run = json_of(get(served.port(), "/api/run/small/quick"));
   CHECK(run["metric"] == "");  // the study reports none
   CHECK(run["trials"][0]["value"].is_null());
@@ -107,7 +205,15 @@ TEST_CASE("a trial that is trained again shows its new value, or none where it r
   TrialRecord other = stored_trial(1, 2, 0.5);
   other.test.erase("mse");
   runs.store.put(other);
+  std::vector<std::unique_ptr<RunStore>> without;
+  for (const char* report : {"", "report = {}", "report = { y = {} }", "report = { y = { metric = 3 } }"}) {
+    const std::string name = fmt::format("none{}", without.size());
+    without.push_back(std::make_unique<RunStore>(runs.out / name / "quick" / "store.sqlite"));
+    without.back()->set_plan({{"id", name}, {"title", "t"}, {"profile", "quick"}, {"config", report}}, {});
+  }
   const Served served(runs.out);
+  for (size_t i = 0; i < without.size(); ++i)
+    CHECK(json_of(get(served.port(), fmt::format("/api/run/none{}/quick", i)))["metric"] == "");
   const Json run = json_of(get(served.port(), "/api/run/small/quick"));
   CHECK(run["trials"][0]["value"] == 0.5);
   CHECK(run["trials"][1]["value"].is_null());
@@ -133,6 +239,9 @@ TEST_CASE("a shared run is shown as its shards grow, and says which lines it can
   CHECK(comes([](const Json& now) { return now["finished"] == 1 && now["trials"][0]["value"] == 0.55; }));
   write_bytes(run / "shards" / "x-1.jsonl", "not a line\nnor this\n");
   CHECK(comes([](const Json& now) { return contains(now["problem"].get<std::string>(), "x-1.jsonl"); }));
+  for (const auto& file : fs::directory_iterator(run / "shards"))
+    if (file.path().extension() == ".jsonl") fs::remove(file.path());
+  CHECK(comes([](const Json& now) { return now["finished"] == 0; }));
 }
 
 TEST_CASE("a page that watches a run hears that it is gone") {
@@ -142,7 +251,8 @@ TEST_CASE("a page that watches a run hears that it is gone") {
   open_stream(page, served.port(), "?run=small/quick");
   CHECK(next_event(page)["trials"].size() == 4);
   fs::remove_all(runs.out);
-  CHECK(next_event(page)["problem"] == "this run is not there any more");
+  for (int i = 0; i < 2; ++i)
+    CHECK(next_event(page)["problem"] == "this run is not there any more");  // as load changes
 }
 
 TEST_CASE("pages beyond the limit are told so, and those that close make room") {

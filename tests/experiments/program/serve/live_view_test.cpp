@@ -59,6 +59,7 @@ TEST_CASE("the live view answers its routes, and nothing else") {
   CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 10: 2.000</title>"));
   CHECK(contains(curves["wide"].get<std::string>(), "<title>heads=1 seed=1, step 20: 1.000</title>"));
   CHECK(headroom::experiments::testing::malformed(curves["narrow"].get<std::string>()) == "");
+  CHECK(json_of(get(port, of_curves + "id1-1-40,id1-2-40"))["lines"] == curves["lines"]);
   CHECK(get(port, of_curves + "id1-1-40&scale=linear").body != get(port, of_curves + "id1-1-40").body);
   for (const char* none : {"nothing", "id1-1-40&track=%3Cscript%3E", ""})
     CHECK_FALSE(json_of(get(port, of_curves + none)).contains("wide"));
@@ -68,12 +69,26 @@ TEST_CASE("the live view answers its routes, and nothing else") {
   CHECK(get(port, "/files/small/quick/figure.svg").status == 200);
   CHECK(get(port, "/files/paper.html").status == 200);
   CHECK(request(port, "HEAD", "/").status == 200);
-  for (const char* nothing :
-       {"/run/small", "/api", "/api/", "/api/run/small", "/api/run/small/slow", "/api/nothing", "/favicon.ico",
-        "/api/run/small/quick/note", "/api/events?run=small", "/api/events?run=nope/nope",
-        "/files/small/quick/nothing.html", "/files/small/slow/report.html", "/files/large/quick/report.html", "/a/b/c",
-        "/%zz%4", "/api/x/small/quick", "/api/compare?a", "/api/compare?a=small/quick",
-        "/api/compare?a=small/quick&b=small/slow"}) {
+  for (const char* nothing : {"/run/small",
+                              "/api",
+                              "/api/",
+                              "/api/run/small",
+                              "/api/run/small/slow",
+                              "/api/nothing",
+                              "/favicon.ico",
+                              "/api/run/small/quick/note",
+                              "/api/events?run=small",
+                              "/api/events?run=nope/nope",
+                              "/files/small/quick/nothing.html",
+                              "/files/small/slow/report.html",
+                              "/files/large/quick/report.html",
+                              "/a/b/c",
+                              "/%zz%4",
+                              "/assets/nothing.js",
+                              "/api/x/small/quick",
+                              "/api/compare?a",
+                              "/api/compare?a=small/quick",
+                              "/api/compare?a=small/quick&b=small/slow"}) {
     INFO(nothing);
     CHECK(get(port, nothing).status == 404);
   }
@@ -106,6 +121,7 @@ TEST_CASE("a run's answer and figure are those of its report, as far as it is") 
   CHECK(contains(figure["wide"].get<std::string>(), "var(--c0)"));
   CHECK(contains(figure["narrow"].get<std::string>(), "<svg "));
   CHECK(contains(get(served.port(), "/assets/figure.css").body, "--c0: #"));
+  CHECK(get(served.port(), "/api/run/small/paper/figure").body == text);
   CHECK(json_of(get(served.port(), "/api/run/other/quick/figure")) == Json{{"ended", 1}});
   std::string all = "/api/compare?";
   for (const char name : std::string("abcdefgh")) all += fmt::format("{}=small/paper&", name);
@@ -125,6 +141,11 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
   fs::create_symlink("plain.html", runs.run / "within.html");
   fs::create_hard_link(runs.run / "store.sqlite", runs.run / "hard.html");
   REQUIRE(mkfifo((runs.run / "pipe.html").c_str(), 0600) == 0);
+  const fs::path elsewhere = runs.folder.path() / "elsewhere";
+  fs::create_directories(elsewhere / "quick");
+  fs::copy_file(runs.run / "store.sqlite", elsewhere / "quick" / "store.sqlite");
+  write_bytes(elsewhere / "quick" / "a.html", "secret words");
+  fs::create_directory_symlink(elsewhere, runs.out / "linked");
   const Served served(runs.out);
   for (const char* path : {"/files/../secret.html",
                            "/files/..%2fsecret.html",
@@ -147,6 +168,7 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
                            "/../secret.html",
                            "/files/small/quick/report.html%00.svg",
                            "/files/small/quick/away",
+                           "/files/linked/quick/a.html",
                            "//etc/passwd",
                            "/run/../..",
                            "/files/.."}) {
@@ -157,7 +179,7 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
     CHECK_FALSE(contains(reply.body, "SQLite format"));
   }
   CHECK(get(served.port(), "/files/small/quick/plain.html").body == "plain words");
-  CHECK(json_of(get(served.port(), "/api/runs"))["runs"][0]["pages"] == Json{"hard.html", "plain.html"});
+  CHECK(json_of(get(served.port(), "/api/runs"))["runs"][1]["pages"] == Json{"hard.html", "plain.html"});
   // Names that lead elsewhere are no names of runs to compare, either.
   CHECK(get(served.port(), "/api/compare?a=" + runs.run.string() + "&b=" + runs.run.string()).status == 404);
 }
@@ -167,7 +189,7 @@ TEST_CASE("hosts that are not this machine are refused, also with the token") {
   const Served served(runs.out);
   const int port = served.port();
   for (const char* host : {"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example",
-                           "localhost:x", "localhost:", "[::1]9", "[::1", "localhost:80@evil", ""}) {
+                           "localhost:x", "localhost:", "[::1]9", "[::1]99", "[::1", "localhost:80@evil", ""}) {
     INFO(host);
     CHECK(get(port, "/api/runs", fmt::format("Host: {}\r\n", host)).status == 403);
   }
@@ -175,6 +197,8 @@ TEST_CASE("hosts that are not this machine are refused, also with the token") {
     INFO(host);
     CHECK(get(port, "/api/runs", fmt::format("Host: {}\r\n", host)).status == 200);
   }
+  for (const char* own : {"localhost", "::1", "127.0.0.1", "127.9.9.9"}) CHECK(is_loopback(own));
+  for (const char* open : {"0.0.0.0", "::", "128.0.0.1", "localhost.evil"}) CHECK_FALSE(is_loopback(open));
 }
 
 TEST_CASE("a change needs the token, JSON, and this server's own page") {
@@ -246,6 +270,7 @@ TEST_CASE("a run is deleted when nobody trains it, and by its name") {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "runs", run = out / "small" / "quick";
   const Served served(out);
+  CHECK(get(served.port(), "/files/a.html").status == 404);  // there is no such folder yet
   const auto remove = [&](const std::string& name) {
     return post(served.port(), "/api/run/small/quick/delete", "secret", Json{{"run", name}}.dump());
   };
@@ -286,6 +311,7 @@ TEST_CASE("a stream shows a store that grows, to two pages at once") {
     CHECK(first["finished"] == 0);
   }
   CHECK(next_event(index)["runs"][0]["finished"] == 0);
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // with nothing new to send
   const Owner owner = this_process();
   runs.store.acquire("id1-1-40", "heads=1 seed=1", owner, {}, wall_clock());
   for (int step = 1; step <= 3; ++step)
@@ -301,6 +327,7 @@ TEST_CASE("a stream shows a store that grows, to two pages at once") {
       const Json& live = event["live"];
       return live.contains("id1-1-40") && live["id1-1-40"] == 3 && event["running"] == 1;
     }));
+  std::this_thread::sleep_for(std::chrono::seconds(1));
   runs.store.put(stored_trial(1, 1, 0.25), &owner);
   for (Connection* page : {&a, &b})
     CHECK(wait_for(*page, [](const Json& event) {
@@ -336,6 +363,7 @@ TEST_CASE("a store that is damaged, of another kind or gone hides no other") {
   CHECK(contains(all["runs"][0]["problem"], "it is damaged"));
   CHECK(all["runs"][1]["problem"] == "");  // a store that was begun and no more: without trials
   CHECK(all["runs"][2]["problem"] == "");
+  CHECK(json_of(get(served.port(), "/api/run/empty/quick/figure")) == Json{{"ended", 0}});
   CHECK(contains(json_of(get(served.port(), "/api/run/broken/quick"))["problem"], "it is damaged"));
   CHECK(get(served.port(), "/api/run/broken/quick/curves?trials=x").status == 409);
   // A damaged store may be deleted.
