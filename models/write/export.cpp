@@ -111,6 +111,11 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
   return "";
 }
 
+TransformerConfig written_config(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
+                                 const fs::path& to) {
+  return format == ExportFormat::compact ? edited : shape_in(format, base, edited, to);
+}
+
 int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
                      std::optional<WeightType> type) {
   if (format == ExportFormat::compact) return compact_bytes(base, edit, type);

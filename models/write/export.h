@@ -37,6 +37,11 @@ struct ExportOptions {
   std::optional<ModelCard> card{};                    ///< written next to the weights; see ConvertOptions::card
 };
 
+/// The shapes of the matrices that the format writes: compat's are the base's, of whatever rank they are. Throws Error
+/// with refusal_of().
+TransformerConfig written_config(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
+                                 const std::filesystem::path& to);
+
 /// The bytes of the tensors export_model() would write with that type. Throws Error as it does for shapes.
 int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,
                      const std::filesystem::path& to, std::optional<WeightType> type);

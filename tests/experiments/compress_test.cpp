@@ -87,6 +87,8 @@ TEST_CASE("a budget of the cache is kept by the model that is written, and its c
   const json made = run_json(folder, command("--budget cache=0.6 --budget-tokens 64 --curve curve.svg " + eval));
   const json& budget = made["budget"];
   CHECK(budget["f16_bytes_per_token"] == 64);
+  CHECK(made["before"]["kv_cache_bytes_per_token"] == 64);
+  CHECK(made["after"]["kv_cache_bytes_per_token"] == budget["bytes_per_token"]);
   CHECK(budget["bytes_per_token"].get<int64_t>() <= 38);
   CHECK(budget["cache"].size() == 2);
   CHECK(budget["curve"][0]["plain"] == "f16");
@@ -119,6 +121,7 @@ TEST_CASE("the size of the files is told, and what would make them smaller", "[c
   const json full = run_json(folder, compressed("--rank 2 --format compat"));
   CHECK(full["before"]["file_bytes"] == headroom::models::model_bytes(checkpoints() / "smollm2"));
   CHECK(full["after"]["file_bytes"] == bytes_of(folder / "out"));
+  for (const char* what : {"parameters", "flops_per_token", "kv_cache_bytes_per_token"}) CHECK(share(full, what) == 1);
   CHECK_THAT(full["size_note"].get<std::string>(), contains("--format compat keeps every matrix at its full shape"));
   const json whole = run_json(folder, compressed("--rank 4 --format compact --force"));
   CHECK(whole["after"]["file_bytes"] == bytes_of(folder / "out"));
@@ -127,7 +130,7 @@ TEST_CASE("the size of the files is told, and what would make them smaller", "[c
   CHECK(rounded["after"]["file_bytes"] < whole["after"]["file_bytes"]);
   Program table(folder.path(), compressed("--rank 4 --format compact --force"));
   REQUIRE(table.wait() == 0);
-  CHECK_THAT(table.out(), contains(" kB"));
+  CHECK_THAT(table.out(), contains("\nfiles on disk "));
   CHECK_FALSE(table.out().find(" 0.0 ") != std::string::npos);
   CHECK_THAT(table.out(), contains("note     the new files are no smaller than the model's"));
   CHECK_THAT(read(folder / "out" / "README.md"), contains("| files | "));

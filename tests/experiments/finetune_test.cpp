@@ -59,8 +59,12 @@ TEST_CASE("a compact model stays one, unless another format is asked for", "[fin
       run_json(folder, fmt::format("finetune tuned -o twice --text {} --context 32 --steps 1", small_text()));
   CHECK(again["parameters"] == parameters);
   tune("full.gguf");
-  tune("full --format compat");
+  const json full = tune("full --format compat"), halved = tune("half --format compat --dtype bf16");
   CHECK_THAT(read(folder / "full/config.json"), contains("\"model_type\": \"llama\""));
+  CHECK_THAT(full["notes"].dump(), contains("the new files have ") && contains("; --dtype bf16 would make about "));
+  CHECK(halved["file_bytes"] < full["file_bytes"]);
+  CHECK(Program(folder.path(), "finetune small -o no --format compat --dtype q8_0 --steps 1 --text " + small_text())
+            .wait() != 0);
 }
 
 TEST_CASE("only the chosen part moves", "[finetune]") {

@@ -229,6 +229,10 @@ TEST_CASE("submit writes a script for workers and one for the report, and takes 
   CHECK(contains(shown, "#SBATCH --time=1:00 -p 'x y'\n"));
   CHECK(contains(shown, "/a b' --set train.steps=7 --shared --yes --quiet "));
   CHECK_FALSE(fs::exists(folder / "a b"));
+  for (const char* gpu : {"--gpus=1", "--gpus-per-task 1", "-G1", "--gres=gpu:a100:1", "--gres gpu:1"})
+    CHECK(contains(output_of(folder, fmt::format("submit study.toml --print -- {}", gpu)), " --device cuda "));
+  for (const char* cpu : {"-- --gres=disk:1 -J gpu", "--device cpu -- --gpus=1"})
+    CHECK_FALSE(contains(output_of(folder, fmt::format("submit study.toml --print {}", cpu)), "cuda"));
   // A stand-in for sbatch that starts what it is given at once, as Slurm would in time.
   std::ofstream(folder / "sbatch") << "#!/bin/sh\necho \"$@\" >>calls\nfor script; do :; done\n"
                                       "bash \"$script\" >>ran 2>&1 && echo 7\n";

@@ -17,6 +17,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
+#include "experiments/tools/compress/size_note.h"
 #include "experiments/version.h"
 #include "models/checkpoints/reference_logits.h"
 #include "models/files/atomic_file.h"
@@ -42,29 +43,15 @@ models::Conversion converted(const ConvertArguments& arguments, const models::Co
                               {.type = options.type, .force = options.force, .progress = options.progress});
 }
 
-/// A note for files over 1 % larger than the model's, naming the dtype with the smallest files if it is another; "" for
-/// smaller files.
-std::string growth_note(const ConvertArguments& arguments, const std::optional<models::WeightType>& type,
-                        uint64_t after) {
-  constexpr double hundredth = 0.01;
-  const uint64_t before = models::model_bytes(arguments.model);
-  if (static_cast<double>(after) < (1 + hundredth) * static_cast<double>(before)) return "";
-  const std::string note =
-      fmt::format("the new files have {}, the model's {}", models::size_text(after), models::size_text(before));
+std::string growth_of(const ConvertArguments& arguments, std::optional<models::WeightType> type, uint64_t after) {
   const auto source = models::ModelFiles::open(arguments.model);
+  const auto format = models::export_format_named(arguments.format.empty() ? "compat" : arguments.format);
   const auto bytes_in = [&](std::optional<models::WeightType> other) {
     if (arguments.format.empty() && source->scheme() != models::NameScheme::headroom)
       return tensor_bytes(*source, arguments.out, {.type = other});
-    const auto format = models::export_format_named(arguments.format.empty() ? "compat" : arguments.format);
     return export_bytes(*source, {source->description().config, {}}, format, arguments.out, other);
   };
-  const bool holds_blocks =
-      std::filesystem::path(arguments.out).extension() == ".gguf" || arguments.format == "compact";
-  const models::WeightType least = holds_blocks ? models::WeightType::q8_0 : models::WeightType::bf16;
-  const int64_t saved = bytes_in(type) - bytes_in(least);
-  if (static_cast<double>(saved) < hundredth * static_cast<double>(after)) return note;
-  return fmt::format("{}; --dtype {} would make about {}", note, models::name_of(least),
-                     models::size_text(after - static_cast<uint64_t>(saved)));
+  return growth_note(models::model_bytes(arguments.model), after, type, holds_blocks(format, arguments.out), bytes_in);
 }
 
 void convert(const ConvertArguments& arguments) {
@@ -78,7 +65,7 @@ void convert(const ConvertArguments& arguments) {
     };
   const models::Conversion c = converted(arguments, options);
   for (const std::string& note : c.notes) print_text("note     {}\n", note);
-  if (const std::string growth = growth_note(arguments, options.type, c.bytes); !growth.empty())
+  if (const std::string growth = growth_of(arguments, options.type, c.bytes); !growth.empty())
     print_text("note     {}\n", growth);
   fmt::print(
       "compared logits of the new files with the source's: they differ by at most {:.2g}, the largest is {:.3g}\n",

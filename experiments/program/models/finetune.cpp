@@ -18,6 +18,7 @@
 #include "experiments/program/ranks/mpi_ranks.h"
 #include "experiments/program/ranks/nccl_ranks.h"
 #include "experiments/tools/compress/divergence.h"
+#include "experiments/tools/compress/size_note.h"
 #include "experiments/version.h"
 #include "models/checkpoints/classifier.h"
 #include "models/checkpoints/compact_model.h"
@@ -90,6 +91,7 @@ struct FinetuneJob {
   tasks::TextCut cut{};    ///< how its texts became tokens
   models::ModelEdit edit;  ///< the model before the first step: with a new readout where it becomes a classifier
   models::ExportFormat format = models::ExportFormat::compat;
+  std::optional<models::WeightType> type{};
   int64_t steps = 0;
   engine::Rng rng;
 };
@@ -118,6 +120,8 @@ FinetuneJob finetune_job(const FinetuneArguments& a) {
   if (classes && !(is_classifier && job.edit.config.output_dim == *classes))
     job.edit = models::classifier_of(std::move(job.edit), *classes, job.rng);
   job.format = format_of(a);
+  if (!a.dtype.empty()) job.type = models::weight_type_named(a.dtype);
+  if (job.format != models::ExportFormat::compact) models::check_type(a.out, job.type);
   const std::string refusal = models::refusal_of(job.format, *job.base, job.edit.config, a.out);
   require(refusal.empty(), "{}", refusal);
   job.edit.config.checkpoint_blocks = a.recompute;
@@ -246,7 +250,15 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetuneJob& job,
   const std::string& file = a.data.text.empty() ? a.data.table : a.data.text;
   card.notes.push_back(fmt::format("trained on {}, SHA-256 {}", std::filesystem::path(file).filename().string(),
                                    job.data->settings().front().second));
-  return export_model(*job.base, job.edit, job.format, a.out, {.force = a.force, .card = card});
+  models::Conversion made =
+      export_model(*job.base, job.edit, job.format, a.out, {.type = job.type, .force = a.force, .card = card});
+  const auto bytes_in = [&](std::optional<models::WeightType> type) {
+    return export_bytes(*job.base, job.edit, job.format, a.out, type);
+  };
+  const uint64_t before = models::model_bytes(job.base->path());
+  const std::string growth = growth_note(before, made.bytes, job.type, holds_blocks(job.format, a.out), bytes_in);
+  if (!growth.empty()) made.notes.push_back(growth);
+  return made;
 }
 
 void finetune(FinetuneArguments& a) {

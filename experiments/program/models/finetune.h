@@ -51,7 +51,7 @@ std::unique_ptr<FinetuneData> read_finetune_data(const FinetuneDataArguments& ar
 
 /// The arguments of `finetune`.
 struct FinetuneArguments {
-  std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format, device = "cpu";
+  std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format, dtype, device = "cpu";
   FinetuneDataArguments data;
   std::optional<int64_t> steps;
   double epochs = 1, lr = 2e-5, weight_decay = 0, clip = 1;

@@ -164,6 +164,8 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
               "compat loads in other software, compact here only (default: compact for a compact MODEL and a folder as "
               "OUT, else compat)")
       .one_of({"compat", "compact", "plain"});
+  output.option("--dtype", a.dtype, "of the trained matrices as they are written (default: f32)")
+      .one_of({"f32", "f16", "bf16", "q8_0"});
   output.flag("--force", a.force, "replace what has the name of OUT or of --log");
   output.flag("--json", a.json, "the result as one JSON object");
   machine.option("--device", a.device, "cpu or cuda");

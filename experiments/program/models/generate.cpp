@@ -200,17 +200,21 @@ void chat(GenerateArguments& arguments) {
   }
 }
 
-void add_generation_options(Command command, GenerateArguments& a) {
+/// Returns the repetition penalty's; `usual`: its default, for the help.
+Option add_generation_options(Command command, GenerateArguments& a, const char* usual) {
   models::SamplingOptions& s = a.options.sampling;
   command.option("--max-tokens N", a.options.max_tokens, "new tokens at most");
   command.option("--temperature", s.temperature, "0: the likeliest token each time").show_default();
   command.option("--top-k K", s.top_k, "only the K likeliest tokens; 0: all").show_default();
   command.option("--top-p", s.top_p, "only the likeliest tokens that together have this probability");
   command.option("--min-p", s.min_p, "only tokens of this share of the likeliest's probability").show_default();
-  command.option("--repetition-penalty", s.repetition_penalty, "above 1: tokens that occurred become less likely");
+  const Option penalty =
+      command.option("--repetition-penalty", s.repetition_penalty,
+                     fmt::format("above 1: tokens that occurred become less likely (default: {})", usual));
   command.option("--seed", a.seed, "of the random choices").show_default();
   command.option("--stop", a.options.stops, "end before this text (may be given again)").one_value_each();
   command.flag("--stats", a.stats, "tokens per second, on standard error");
+  return penalty;
 }
 
 }  // namespace
@@ -228,7 +232,7 @@ void add_generate_commands(Command app) {
   const Option prompt =
       generating.option("--prompt TEXT", g->prompt, "the text; standard input without it").one_value();
   generating.option("--prompt-file FILE", g->prompt_file, "a file that holds the text").excludes(prompt);
-  add_generation_options(generating, *g);
+  add_generation_options(generating, *g, "1");
   generating.flag("--ignore-eos", g->options.ignore_eos, "go on after the model's end token");
   generating
       .option("--parallel N", g->parallel,
@@ -242,8 +246,12 @@ void add_generate_commands(Command app) {
   generating.action([g, prompt] { with_model(g->model.path, [&] { generate(*g, prompt.is_given()); }); });
   c->options.max_tokens = 1024;
   chatting.option("--system TEXT", c->system, "the system message (default: the model's own)");
-  add_generation_options(chatting, *c);
-  chatting.action([c] { with_model(c->model.path, [&] { chat(*c); }); });
+  const Option penalty = add_generation_options(chatting, *c, "1.1; 1 with --exact");
+  chatting.action([c, penalty] {
+    if (!penalty.is_given() && !c->model.exact)
+      c->options.sampling.repetition_penalty = 1.1;  // else small ones repeat themselves
+    with_model(c->model.path, [&] { chat(*c); });
+  });
 }
 
 }  // namespace headroom::experiments

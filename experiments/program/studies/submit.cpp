@@ -110,6 +110,15 @@ std::string report_script(const SubmitArguments& arguments, const Study& study, 
          "exec " + command_line(arguments, "report") + "\n";
 }
 
+/// Whether sbatch's options ask for a GPU: --gpus, --gpus-per-task and the like, -G, --gres=gpu:1.
+bool asks_for_gpu(const std::vector<std::string>& options) {
+  const std::string all = " " + of_shell(options);
+  const size_t resource = all.find(" --gres");
+  return all.find(" --gpus") != std::string::npos || all.find(" -G") != std::string::npos ||
+         (resource != std::string::npos &&
+          all.substr(resource + 8, all.find(" -", resource + 8) - resource - 8).find("gpu") != std::string::npos);
+}
+
 constexpr double patience = 120;  ///< seconds to wait for a busy controller
 
 struct Job {
@@ -184,11 +193,15 @@ void add_submit_command(Command app) {
   command.option("SBATCH", a->sbatch, "behind --: options of sbatch for both, such as --partition=P --time=4:00:00");
   add_study_options(command, *a);
   command.option("--workers", a->workers, "jobs of the array").range(1, 10000);
-  command.option("--device", a->device, "as in run");
+  command.option("--device", a->device, "as in run (default: cuda if the jobs ask for a GPU, else cpu)");
   add_data_option(command, a->data);
   command.flag("--print", a->prints, "only print the two scripts");
   command.action([a] {
     a->profile = profile_of(*a, a->file);
+    if (a->device.empty() && asks_for_gpu(a->sbatch)) {
+      a->device = "cuda";
+      write_note("headroom: the jobs ask for a GPU: they train with --device cuda");
+    }
     submit(*a);
   });
 }

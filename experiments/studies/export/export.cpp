@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "engine/error.h"
@@ -129,9 +130,11 @@ void StoredTrials::each(const std::function<void(const StoredPlace&, const Trial
       std::optional<TrialRecord> trial = store.find(row.id);
       require(trial.has_value(), "{}: trial {} is not found any more", run.store().string(), row.id);
       trial->seed = row.seed;
-      StoredPlace place{run.study, run.profile, "", tags, notes};
-      for (const auto& [key, value] : row.config)
-        place.config += fmt::format("{}{}={}", place.config.empty() ? "" : " ", key, text_of(value));
+      StoredPlace place{.study = run.study, .profile = run.profile, .config = "", .tags = tags, .notes = notes};
+      for (const auto& [key, value] : row.config) {
+        const std::string& text = place.settings[key] = text_of(value);
+        place.config += fmt::format("{}{}={}", place.config.empty() ? "" : " ", key, text);
+      }
       f(place, *trial);
     }
   }
@@ -166,13 +169,23 @@ std::vector<StoredRun> runs_of_studies(const fs::path& out, const std::vector<st
 }
 
 void export_csv(const StoredTrials& trials, Clock clock, const TextSink& out) {
-  out(csv_row({"study", "profile", "config", "seed", "trial", "status", "step", "split", "metric", "value"}));
+  std::set<std::string> keys;
+  trials.each([&](const StoredPlace& place, const TrialRecord&) {
+    for (const auto& [key, value] : place.settings) keys.insert(key);
+  });
+  std::vector<std::string> cells{"study",  "profile", "config", "seed",   "trial",
+                                 "status", "step",    "split",  "metric", "value"};
+  cells.insert(cells.end(), keys.begin(), keys.end());
+  out(csv_row(cells));
   trials.each([&](const StoredPlace& place, const TrialRecord& trial) {
     std::string rows;
-    for (const HistoryPoint& p : all_numbers(trial, clock))
-      rows +=
-          csv_row({place.study, place.profile, place.config, fmt::format("{}", trial.seed), trial.id,
-                   name_of(trial.status), fmt::format("{}", p.step), p.split, p.metric, fmt::format("{}", p.value)});
+    const std::string seed = fmt::format("{}", trial.seed), status = name_of(trial.status);
+    for (const HistoryPoint& p : all_numbers(trial, clock)) {
+      const std::string step = fmt::format("{}", p.step), value = fmt::format("{}", p.value);
+      cells = {place.study, place.profile, place.config, seed, trial.id, status, step, p.split, p.metric, value};
+      for (const std::string& key : keys) cells.push_back(place.settings.contains(key) ? place.settings.at(key) : "");
+      rows += csv_row(cells);
+    }
     out(rows);
   });
 }

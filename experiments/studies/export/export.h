@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +19,8 @@ struct StoredPlace {
   /// The keys of its config that differ between the trials of this store, the seed left out: "model.heads=4
   /// train.optimizer.lr=0.01".
   std::string config;
-  std::vector<std::string> tags{}, notes{};  ///< of its run
+  std::map<std::string, std::string> settings{};  ///< the same: "model.heads" → "4"
+  std::vector<std::string> tags{}, notes{};       ///< of its run
 
   /// "model.heads=4 train.optimizer.lr=0.01 seed 1".
   std::string words(const TrialRecord& trial) const;
@@ -52,7 +54,8 @@ class StoredTrials {
 /// Takes the next piece of a text.
 using TextSink = std::function<void(std::string_view)>;
 
-/// One row per number, RFC 4180: study, profile, config, seed, trial, status, step, split, metric, value. `split` is
+/// One row per number, RFC 4180: study, profile, config, seed, trial, status, step, split, metric, value, and a column
+/// for each key that differs between the trials of a store, empty in rows of stores where it does not. `split` is
 /// train or validation along the training, at `step` updates; test and validation_judged of the weights that are
 /// judged; or trial, for parameters, flops and seconds. Ordered by (study, profile, config, seed, step, split, metric).
 /// Clock::left_out leaves the seconds out: equal results give equal bytes.

@@ -9,6 +9,7 @@
 
 #include "engine/device_stream.h"
 #include "experiments/tools/compress/divergence.h"
+#include "models/costs.h"
 #include "models/files/file_size.h"
 #include "models/generation/recorded_decoder.h"
 #include "models/model_cache.h"
@@ -73,7 +74,10 @@ std::pair<MeasuredSpeed, MeasuredSpeed> measure_speeds(const models::Transformer
 
 ModelAccount counted(const models::TransformerConfig& config, int64_t context) {
   const tasks::ModelCosts costs = tasks::model_costs(config, 1, context, tasks::widths_of(4));
-  return {.parameters = costs.parameters, .flops = costs.forward_flops, .cache_bytes = costs.kv_bytes};
+  return {.parameters = costs.parameters,
+          .flops = costs.forward_flops,
+          .cache_bytes = static_cast<double>(models::cache_bytes(config, {engine::BlockFormat::f16, true})),
+          .names_types = models::names_cache_types(config)};
 }
 
 std::string table_of(const ModelAccount& before, const ModelAccount& after, int64_t context) {
@@ -83,12 +87,13 @@ std::string table_of(const ModelAccount& before, const ModelAccount& after, int6
                         old_value > 0 ? new_value / old_value : 1);
   };
   const auto digits = [](int count) { return [count](double value) { return fmt::format("{:.{}f}", value, count); }; };
-  add("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters), digits(0));
   if (after.bytes > 0)
-    add("files", static_cast<double>(before.bytes), static_cast<double>(after.bytes),
+    add("files on disk", static_cast<double>(before.bytes), static_cast<double>(after.bytes),
         [](double bytes) { return models::size_text(static_cast<uint64_t>(bytes)); });
+  add(after.names_types ? "cache bytes/token" : "cache bytes/token (f16)", before.cache_bytes, after.cache_bytes,
+      digits(0));
+  add("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters), digits(0));
   add(fmt::format("MFLOPs/token, {} keys", context), before.flops / 1e6, after.flops / 1e6, digits(3));
-  add("cache bytes/token (f32)", before.cache_bytes, after.cache_bytes, digits(0));
   if (const MeasuredSpeed& speed = before.speed; speed.prompt > 0) {
     add(fmt::format("prompt of {}, tokens/s", speed.prompt_tokens), speed.prompt, after.speed.prompt, digits(1));
     add(fmt::format("decode of {}, tokens/s", speed.decoded_tokens), speed.decode, after.speed.decode, digits(1));

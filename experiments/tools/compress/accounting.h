@@ -24,15 +24,16 @@ std::pair<MeasuredSpeed, MeasuredSpeed> measure_speeds(const models::Transformer
 struct ModelAccount {
   int64_t parameters = 0;
   double flops = 0;        ///< per token at the context
-  double cache_bytes = 0;  ///< of keys and values per token, f32
-  uint64_t bytes = 0;      ///< of its files, as models::model_bytes() counts them; 0: not known
+  double cache_bytes = 0;  ///< of keys and values per token as `generate` keeps them: in f16, or as the heads name
+  bool names_types = false;
+  uint64_t bytes = 0;  ///< of its files, as models::model_bytes() counts them; 0: not known
   MeasuredSpeed speed{};
   std::optional<tasks::Perplexity> perplexity{};
 };
 /// What can be counted; `context`: keys that a token sees.
 ModelAccount counted(const models::TransformerConfig& config, int64_t context);
 
-/// A table of both, and as JSON.
+/// A table of both, files first, and as JSON.
 std::string table_of(const ModelAccount& before, const ModelAccount& after, int64_t context);
 nlohmann::ordered_json json_of(const ModelAccount& account);
 

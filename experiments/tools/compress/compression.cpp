@@ -109,7 +109,8 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
     card.measures.push_back({.name = name, .before = old, .after = now});
   };
   measure_of("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters));
-  measure_of("key-value cache, bytes per token (f32)", before.cache_bytes, after.cache_bytes);
+  measure_of(fmt::format("key-value cache, bytes per token{}", after.names_types ? "" : " (f16)"), before.cache_bytes,
+             after.cache_bytes);
   if (made.cache)
     card.notes.push_back(
         fmt::format("Key-value cache as the config names it for each head: {} bytes per token; the "
@@ -161,7 +162,8 @@ Compression compress(const CompressArguments& arguments, CompressJob& job, const
   const bool is_whole = job.request.removed && made.removed.empty();
   if (is_whole && job.format == models::ExportFormat::plain) job.format = models::ExportFormat::compat;
   done.before = counted(job.description().config, arguments.context);
-  done.after = counted(made.edit.config, arguments.context);
+  done.after =
+      counted(written_config(job.format, job.base->files(), made.edit.config, arguments.out), arguments.context);
   done.before.bytes = models::model_bytes(arguments.model);
   measure(arguments, job, device, done);
   // The files are all that is needed of it from here on.
@@ -226,8 +228,8 @@ std::string text_of(const CompressArguments& arguments, const Compression& done)
   if (const auto& refinement = done.made.refinement)
     out += fmt::format("refined  {} numbers in {} steps: loss {:.4g}, then {:.4g}\n", refinement->trained,
                        arguments.training.steps, refinement->first_loss, refinement->last_loss);
-  out += table_of(done.before, done.after, arguments.context);
   add_note(done.size_note);
+  out += table_of(done.before, done.after, arguments.context);
   for (const std::string& note : done.written.notes) add_note(note);
   return out + fmt::format("written  {}: {}, {}; read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out,
                            done.written.written, models::size_text(done.written.bytes), done.written.logit_error,

@@ -43,7 +43,6 @@ std::vector<Choice> other_choices(const CompressArguments& arguments, const Comp
                                   const models::TransformerConfig& config) {
   std::optional<WeightType> given;
   if (!arguments.dtype.empty()) given = models::weight_type_named(arguments.dtype);
-  const bool is_gguf = std::filesystem::path(arguments.out).extension() == ".gguf";
   std::vector<ExportFormat> formats = {job.format};
   for (const ExportFormat format : {ExportFormat::plain, ExportFormat::compact})
     if (format != job.format) formats.push_back(format);
@@ -52,11 +51,11 @@ std::vector<Choice> other_choices(const CompressArguments& arguments, const Comp
     // A compact model is a folder, whatever the name that was given.
     if (format != ExportFormat::compact && !refusal_of(format, job.base->files(), config, arguments.out).empty())
       continue;
-    const bool holds_blocks = format == ExportFormat::compact || is_gguf;
     for (const std::optional<WeightType> type :
          {given, std::optional(WeightType::bf16), std::optional(WeightType::q8_0)}) {
       const bool is_taken = format == job.format && type == given;
-      if (!is_taken && (holds_blocks || type != WeightType::q8_0)) choices.push_back({format, type});
+      if (!is_taken && (holds_blocks(format, arguments.out) || type != WeightType::q8_0))
+        choices.push_back({format, type});
     }
   }
   return choices;
@@ -91,6 +90,23 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
       job.request.removed     ? "removing more or "
       : saves_parameters(job) ? "a lower rank or "
                               : "");
+}
+
+bool holds_blocks(ExportFormat format, const std::filesystem::path& to) {
+  return format == ExportFormat::compact || to.extension() == ".gguf";
+}
+
+std::string growth_note(uint64_t before, uint64_t after, std::optional<WeightType> type, bool has_blocks,
+                        const std::function<int64_t(std::optional<WeightType>)>& bytes_in) {
+  constexpr double hundredth = 0.01;
+  if (static_cast<double>(after) < (1 + hundredth) * static_cast<double>(before)) return "";
+  const std::string note =
+      fmt::format("the new files have {}, the model's {}", models::size_text(after), models::size_text(before));
+  const WeightType least = has_blocks ? WeightType::q8_0 : WeightType::bf16;
+  const int64_t saved = bytes_in(type) - bytes_in(least);
+  if (static_cast<double>(saved) < hundredth * static_cast<double>(after)) return note;
+  return fmt::format("{}; --dtype {} would make about {}", note, models::name_of(least),
+                     models::size_text(after - static_cast<uint64_t>(saved)));
 }
 
 }  // namespace headroom::experiments

@@ -113,16 +113,17 @@ TEST_CASE("a row of csv per number, by step") {
   const auto rows = lines(exported(export_csv, folder.path(), Clock::kept));
   const std::string id = record(4, 0.01, 1).id, start = "s,quick,model.heads=4,1," + id + ",finished,";
   REQUIRE(rows.size() == 1 + 8 + 6);
-  CHECK(rows[0] == "study,profile,config,seed,trial,status,step,split,metric,value");
-  CHECK(rows[1] == start + "10,train,loss,0.5");
-  CHECK(rows[2] == start + "10,validation,mse,0.25");
-  CHECK(rows[3] == start + "20,test,mse,0.25");
-  CHECK(rows[4] == start + "20,trial,flops,1000000000");
-  CHECK(rows[5] == start + "20,trial,parameters,400");
-  CHECK(rows[6] == start + "20,trial,seconds,1.5");
-  CHECK(rows[7] == start + "20,validation,mse,0.125");
-  CHECK(rows[8] == start + "20,validation_judged,mse,0.125");
-  CHECK(contains(rows[10], ",failed,10,validation,mse,nan"));
+  CHECK(rows[0] == "study,profile,config,seed,trial,status,step,split,metric,value,model.heads");
+  const char* const numbers[] = {"10,train,loss,0.5",         "10,validation,mse,0.25",        "20,test,mse,0.25",
+                                 "20,trial,flops,1000000000", "20,trial,parameters,400",       "20,trial,seconds,1.5",
+                                 "20,validation,mse,0.125",   "20,validation_judged,mse,0.125"};
+  for (size_t i = 0; i < std::size(numbers); ++i) CHECK(rows[1 + i] == start + numbers[i] + ",4");
+  CHECK(contains(rows[10], ",failed,10,validation,mse,nan,8"));
+  put(folder.path(), "t", {record(4, 0.1, 1), record(4, 0.01, 1)});  // whose heads do not differ
+  const auto both = lines(exported(export_csv, folder.path(), Clock::kept));
+  CHECK(both[0] == rows[0] + ",train.lr");
+  CHECK(both[1] == rows[1] + ",");
+  CHECK(both.back().ends_with(",0.125,,0.1"));
 }
 
 TEST_CASE("json holds whole trials") {
