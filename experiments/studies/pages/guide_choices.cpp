@@ -73,6 +73,9 @@ Phrase studies_of(const std::vector<Analysis>& all, const Curves& curves) {
   return links;
 }
 
+/// A scheme in a column headed "positions".
+std::string scheme_cell(const std::string& scheme) { return scheme == "none" ? scheme : positions_in_words(scheme); }
+
 /// A row of the picker: what to take for a task under some schemes of positions, at each width that was measured.
 struct PickerRow {
   std::vector<std::string> take;
@@ -89,8 +92,8 @@ struct PickerRow {
   }
   std::string positions() const {
     std::vector<std::string> words;
-    for (const std::string& scheme : schemes_of(curves)) words.push_back(positions_in_words(scheme));
-    return words.size() > 2 ? "any" : fmt::format("{}", fmt::join(words, ", "));
+    for (const std::string& scheme : schemes_of(curves)) words.push_back(scheme_cell(scheme));
+    return fmt::format("{}", fmt::join(words, ", "));
   }
 };
 
@@ -161,6 +164,38 @@ Block choice_picker(const Curves& curves, const std::string& details) {
   rows.push_back(
       text_cells({"a text, more than twice as wide", "any", usual_head_dims_text(), "not measured: convention"}));
   return table("What to take", {"task", "positions", "heads × width", "shown good on"}, std::move(rows));
+}
+
+Block choice_ranges(const Curves& curves) {
+  std::vector<std::vector<Phrase>> rows;
+  for (const Curves& task : by_task(curves)) {
+    if (!task[0]->is_of_text()) continue;
+    for (const std::string& scheme : schemes_of(task))
+      for (const int64_t width : widths_of(task)) {
+        std::map<double, std::set<Standing>> standings;
+        int count = 0;
+        for (const HeadChoice* c : task) {
+          if (scheme_of(*c) != scheme || c->width != width) continue;
+          ++count;
+          for (const HeadChoice::Option& o : c->options) standings[o.qk_dim].insert(c->tested(o));
+        }
+        if (count == 0) continue;
+        std::vector<std::string> within, open, worse;
+        for (const auto& [dim, seen] : standings)
+          (seen.contains(Standing::worse)     ? worse
+           : seen.contains(Standing::as_good) ? within
+                                              : open)
+              .push_back(exact(dim));
+        const auto listed = [](const std::vector<std::string>& dims) {
+          return fmt::format("{}", fmt::join(dims, ", "));
+        };
+        rows.push_back(text_cells({task[0]->task, scheme_cell(scheme), std::to_string(width), listed(within),
+                                   listed(open), listed(worse), std::to_string(count)}));
+      }
+  }
+  return table("Widths within 1 %",
+               {"task", "positions", "D", "within 1 %", "open", "more than 1 % worse on some curve", "curves"},
+               std::move(rows));
 }
 
 Blocks choice_costs(const std::vector<Analysis>& all, const Curves& curves) {
@@ -239,11 +274,13 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
   omit([](const HeadChoice& c) { return !c.is_learned; }, " on which no number of heads learned the task");
   omit([](const HeadChoice& c) { return c.is_learned && !c.is_tuned; }, " for which only one learning rate was tried");
   Blocks limits{
-      item(fmt::format("Larger models. Measured: {} of width D {}, with {} {}, after {} steps{}.",
-                       counted(std::ssize(curves), "curve"), range_text(widths), range_text(layers),
-                       layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
+      item(fmt::format("Larger models, D {} and more. Measured: {} of width D {}, with {} {}, after {} steps{}.",
+                       2 * *widths.rbegin(), counted(std::ssize(curves), "curve"), range_text(widths),
+                       range_text(layers), layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
                        text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),
-      item("Longer training: ratios change with the steps, and their order may too."),
+      item("Longer training and finer learning rates: ratios change with both, and their order may too."),
+      item(
+          "Other constants: RoPE’s base and ALiBi’s slopes had one value in each study, and both move the best width."),
       item("Grouped queries, and heads of unequal width: all heads here are D/H wide and have keys of their own.")};
   if (!omitted.empty()) limits.push_back(item(fmt::format("Left out: {}.", fmt::join(omitted, ", "))));
   return limits;

@@ -16,6 +16,10 @@ std::vector<std::vector<const HeadChoice*>> by_task(const std::vector<const Head
 /// sure that is and a link to the page `details`; and the usual width where none was measured.
 Block choice_picker(const std::vector<const HeadChoice*>& curves, const std::string& details);
 
+/// For each text task, scheme of positions and width of model: the widths of a head that some curve shows to be within
+/// 1 % of every other and none to be worse, those that some curve shows to be worse, and the rest.
+Block choice_ranges(const std::vector<const HeadChoice*>& curves);
+
 /// The same rows on the page behind: what one head and narrow heads cost, and the studies that it rests on.
 Blocks choice_costs(const std::vector<Analysis>& all, const std::vector<const HeadChoice*>& curves);
 

@@ -183,6 +183,12 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
     const Figure drawn = guide_figure(curves);
     page.push_back(figure(drawn.plot, drawn.plot.title));
     page.push_back(paragraph(drawn.caption));
+    if (std::any_of(curves.begin(), curves.end(), [](const HeadChoice* c) { return c->is_of_text(); })) {
+      page.push_back(heading("How wide, by scheme of positions"));
+      page.push_back(paragraph(
+          "On texts many widths of a head do alike. Within 1 %: shown on some curve at 5 %, and no curve shows more."));
+      page.push_back(choice_ranges(curves));
+    }
     page.push_back(heading("What holds throughout"));
     append(page, choice_rules(curves));
     if (Blocks searches = choice_searches(curves); !searches.empty()) {
@@ -195,7 +201,7 @@ Blocks how_many_heads_page(const std::vector<HeadChoice>& choices, const std::st
     page.push_back(paragraph(
         "Each answer is the number of heads that is worse, or fails to learn, on the smallest share of the curves of "
         "its task and width; a tie goes to the number nearest to the best on average. A scheme of positions has its "
-        "own row if that answer is worse on at least half of its curves; “any” means all that were measured. Good: "
+        "own row if that answer is worse on at least half of its curves. Good: "
         "shown at 5 % to be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every other number. "
         "Worse: shown to be more than that worse than some other. headroom plan --for TASK --width D answers alike."));
   }

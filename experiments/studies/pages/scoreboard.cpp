@@ -40,24 +40,28 @@ void add_variants(Phrase& cell, const std::string& words, const Variants& varian
 }  // namespace
 
 const char* SentenceVerdict::status() const {
-  if (!holds.empty() && !fails.empty()) return "depends";
   if (holds.empty() && fails.empty()) return "open";
+  if (!sentence->at_most.empty()) return sentence->at_most.c_str();
+  if (!holds.empty() && !fails.empty()) return "depends";
   return fails.empty() ? "holds" : "fails";
 }
 
 std::string SentenceVerdict::words() const {
-  const bool is_decided = holds.empty() != fails.empty();
+  const bool is_decided = sentence->at_most.empty() && holds.empty() != fails.empty();
   return std::string(status()) + (is_decided && !open.empty() ? " so far" : "");
 }
 
 std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Analysis>& all) {
   std::vector<SentenceVerdict> out;
   for (const PaperSentence& sentence : paper_sentences()) {
-    SentenceVerdict& one = out.emplace_back(SentenceVerdict{&sentence, {}, {}, {}});
+    SentenceVerdict& one = out.emplace_back(SentenceVerdict{&sentence, {}, {}, {}, {}});
     for (const Analysis& f : all)
       for (const Verdict& v : f.verdicts()) {
         if (v.claim.sentence != sentence.id) continue;
-        Variants& where = v.status == VerdictStatus::pass   ? one.holds
+        const std::vector<std::string>& other = sentence.elsewhere;
+        const bool is_elsewhere = std::find(other.begin(), other.end(), v.claim.series) != other.end();
+        Variants& where = is_elsewhere                      ? one.elsewhere
+                          : v.status == VerdictStatus::pass ? one.holds
                           : v.status == VerdictStatus::fail ? one.fails
                                                             : one.open;
         where.push_back({&f, &v});
@@ -69,7 +73,7 @@ std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Analysis>& all)
 Blocks scoreboard(const std::vector<Analysis>& all, const std::string& folder) {
   const std::vector<SentenceVerdict> sentences = sentence_verdicts(all);
   const bool is_tested = std::any_of(sentences.begin(), sentences.end(), [](const SentenceVerdict& s) {
-    return !s.holds.empty() || !s.fails.empty() || !s.open.empty();
+    return !s.holds.empty() || !s.fails.empty() || !s.open.empty() || !s.elsewhere.empty();
   });
   if (!is_tested) return {};
   std::map<std::string, int> counts;
@@ -80,6 +84,9 @@ Blocks scoreboard(const std::vector<Analysis>& all, const std::string& folder) {
     add_variants(cell, "holds", s.holds, all, folder);
     add_variants(cell, "fails", s.fails, all, folder);
     add_variants(cell, "undecided", s.open, all, folder);
+    add_variants(cell, "not counted, as the setting is not the paper’s", s.elsewhere, all, folder);
+    if ((!s.holds.empty() || !s.fails.empty()) && !s.sentence->because.empty())
+      cell.push_back({fmt::format("; {}: {}", s.status(), s.sentence->because)});
     if (cell.empty())
       cell.push_back({s.sentence->untested.empty() ? "not run" : "not tested: " + s.sentence->untested});
     rows.push_back(text_cells({s.sentence->says, s.sentence->where, s.words()}));
@@ -88,8 +95,8 @@ Blocks scoreboard(const std::vector<Analysis>& all, const std::string& folder) {
   }
   return {
       paragraph(fmt::format("The paper’s {} distinct sentences about experiments: {} hold, {} fail, {} depend on the "
-                            "setting, {} are open. A sentence holds or fails if all its decided variants do; “so far” "
-                            "means that others are undecided.",
+                            "setting, {} are open. A sentence holds or fails if all its decided variants do, unless "
+                            "a reason stands beside it; “so far” means that others are undecided.",
                             sentences.size(), counts["holds"], counts["fails"], counts["depends"], counts["open"])),
       table("The paper’s sentences", {"the paper says", "where", "verdict", "in which studies and series"},
             std::move(rows))};

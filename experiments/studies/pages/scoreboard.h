@@ -18,8 +18,10 @@ struct SentenceVerdict {
 
   const PaperSentence* sentence;
   std::vector<Variant> holds, fails, open;  ///< open: undecided, or not measured
+  std::vector<Variant> elsewhere;           ///< not counted: PaperSentence::elsewhere
 
-  /// "holds" or "fails" where all that are decided agree, "depends" where they do not, "open" where none is decided.
+  /// "holds" or "fails" where all that are decided agree, "depends" where they do not, "open" where none is decided;
+  /// PaperSentence::at_most in place of the first three.
   const char* status() const;
   /// status(), with "so far" behind it where undecided variants may still turn what holds or fails.
   std::string words() const;

@@ -143,6 +143,29 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
                  "- Left out: 1 curve on which no number of heads learned the task.\n"));
 }
 
+TEST_CASE("of a text's widths those are within 1 % that some curve shows and none contradicts, by scheme") {
+  HeadChoice c;
+  c.kind = "next-token";
+  c.task = "next token of a text";
+  c.positions = "rope";
+  c.width = 16;
+  c.margin = 1.01;
+  c.steps = 300;
+  c.layers = 1;
+  c.setting = "a";
+  c.best_standing = Standing::open;
+  c.options = {{1, 16, 16, 1, NAN, NAN, Standing::best},
+               {2, 8, 8, 1.001, NAN, NAN, Standing::as_good},
+               {4, 4, 4, 1.002, NAN, NAN, Standing::as_good}};
+  HeadChoice longer = c;
+  longer.setting = "b";
+  longer.options[2].standing = Standing::worse;
+  const std::string page = as_markdown(how_many_heads_page({c, longer}, "details.md"));
+  CHECK(contains(page, "| next token of a text | RoPE | 16 | 8 | 16 | 4 | 2 |\n"));
+  c.margin = longer.margin = 1.1;
+  CHECK_FALSE(contains(as_markdown(how_many_heads_page({c, longer}, "details.md")), "by scheme of positions"));
+}
+
 TEST_CASE("the page that answers how many heads") {
   StudyResults r = trained({1, 2, 4}, {{0.200, 0.203, 0.204}, {0.100, 0.101, 0.102}, {0.1001, 0.1012, 0.1021}});
   r.paper = "Fig. 1a";

@@ -14,14 +14,16 @@ namespace {
 
 using testing::contains;
 
-/// A study whose claims test the sentence "ngram-u" with these verdicts, a series each.
-std::vector<Analysis> judged_as(const StudyResults& r, const std::vector<VerdictStatus>& statuses) {
+/// A study whose claims test a sentence with these verdicts, a series each unless one is given.
+std::vector<Analysis> judged_as(const StudyResults& r, const std::vector<VerdictStatus>& statuses,
+                                const std::string& sentence = "ngram-u", const std::string& series = "") {
   std::vector<Verdict> verdicts;
   for (const VerdictStatus status : statuses) {
     Verdict v;
     v.claim = testing::claim("interior_optimum");
     v.claim.series = "series " + std::to_string(verdicts.size());
-    v.claim.sentence = "ngram-u";
+    v.claim.sentence = sentence;
+    if (!series.empty()) v.claim.series = series;
     v.status = status;
     verdicts.push_back(v);
   }
@@ -58,6 +60,25 @@ TEST_CASE("A verdict that undecided variants may still turn is one so far") {
   CHECK(contains(page({fail, undecided}), "**fails so far**"));
   CHECK(contains(page({pass, pass}), "**holds**"));
   CHECK(contains(page({pass, undecided, fail}), "**depends**"));
+}
+
+TEST_CASE("A verdict that our set-ups cannot show is not given, and says why; other settings are not counted") {
+  using enum VerdictStatus;
+  const StudyResults r = testing::study({}, {});
+  const auto page = [&](const std::vector<VerdictStatus>& statuses, const char* sentence, const char* series) {
+    return as_markdown(scoreboard(judged_as(r, statuses, sentence, series), "results"));
+  };
+  CHECK(contains(page({fail}, "instruction-u", ""),
+                 "| **open** | fails: [synthetic](results/synthetic.md) (series 0); open: our models are 64 wide"));
+  CHECK_FALSE(contains(page({undecided}, "instruction-u", ""), "open: our models"));
+  CHECK(contains(page({pass, undecided}, "mlm-many-worse", ""), "**depends**"));
+  CHECK(contains(page({fail}, "ngram-u", "ALiBi alone"),
+                 "| **open** | not counted, as the setting is not the paper’s: "));
+  for (const PaperSentence& s : paper_sentences()) {
+    CAPTURE(s.id);
+    CHECK((s.at_most.empty() || s.at_most == "open" || s.at_most == "depends"));
+    CHECK(s.at_most.empty() == s.because.empty());
+  }
 }
 
 TEST_CASE("The scoreboard counts sentences, not claims, and names the variants that decide") {
