@@ -16,13 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the error's number, 0 when all was read.
-int read_entries(const fs::path& folder, std::vector<fs::path>& entries) {
+/// The entries whose extension that is, or all where it is "". Returns the error's number, 0 when all was read.
+int read_entries(const fs::path& folder, std::string_view extension, std::vector<fs::path>& entries) {
   const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(folder.c_str()), closedir);
   if (list == nullptr) return errno;
   errno = 0;
   while (const dirent* entry = readdir(list.get())) {
-    if (const std::string_view name = entry->d_name; name != "." && name != "..") entries.push_back(folder / name);
+    const std::string_view name = entry->d_name;
+    const bool is_wanted = extension.empty() || (name.size() > extension.size() && name.ends_with(extension));
+    if (is_wanted && name != "." && name != "..") entries.push_back(folder / name);
     errno = 0;
   }
   const int error = errno;
@@ -34,15 +36,14 @@ int read_entries(const fs::path& folder, std::vector<fs::path>& entries) {
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
-  const int error = read_entries(folder, entries);
+  const int error = read_entries(folder, "", entries);
   require(error == 0, "{}: cannot be read: {}", folder.string(), std::strerror(error));
   return entries;
 }
 
 std::vector<fs::path> entries_if_any(const fs::path& folder, const std::string& extension) {
   std::vector<fs::path> entries;
-  read_entries(folder, entries);
-  if (!extension.empty()) std::erase_if(entries, [&](const fs::path& path) { return path.extension() != extension; });
+  read_entries(folder, extension, entries);
   return entries;
 }
 

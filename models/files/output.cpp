@@ -22,7 +22,10 @@ bool is_same(const fs::path& a, const fs::path& b) {
 bool is_read_whole(const fs::path& folder) {
   std::error_code none;
   if (fs::exists(folder / "config.json", none) || fs::exists(folder / "store.sqlite", none)) return true;
-  return !entries_if_any(folder, ".safetensors").empty() || !entries_if_any(folder, ".gguf").empty();
+  const std::vector<fs::path> entries = entries_if_any(folder);
+  return std::any_of(entries.begin(), entries.end(), [](const fs::path& path) {
+    return path.extension() == ".safetensors" || path.extension() == ".gguf";
+  });
 }
 
 /// True if `folder` is `above` or lies in it, also through links.

@@ -112,11 +112,13 @@ std::string report_script(const SubmitArguments& arguments, const Study& study, 
 
 /// Whether sbatch's options ask for a GPU: --gpus, --gpus-per-task and the like, -G, --gres=gpu:1.
 bool asks_for_gpu(const std::vector<std::string>& options) {
-  const std::string all = " " + of_shell(options);
-  const size_t resource = all.find(" --gres");
-  return all.find(" --gpus") != std::string::npos || all.find(" -G") != std::string::npos ||
-         (resource != std::string::npos &&
-          all.substr(resource + 8, all.find(" -", resource + 8) - resource - 8).find("gpu") != std::string::npos);
+  for (size_t i = 0; i < options.size(); ++i) {
+    const std::string& word = options[i];
+    const bool is_resource = word.starts_with("--gres=") || (i > 0 && options[i - 1] == "--gres");
+    if (word.starts_with("--gpus") || word.starts_with("-G") || (is_resource && word.find("gpu") != std::string::npos))
+      return true;
+  }
+  return false;
 }
 
 constexpr double patience = 120;  ///< seconds to wait for a busy controller

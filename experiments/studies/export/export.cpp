@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 
 #include "engine/error.h"
@@ -140,6 +139,14 @@ void StoredTrials::each(const std::function<void(const StoredPlace&, const Trial
   }
 }
 
+std::set<std::string> StoredTrials::keys() const {
+  std::set<std::string> keys;
+  for (const StoredRun& run : runs_)
+    for (const Row& row : rows_of(RunStore(run.store(), RunStore::Access::read)))
+      for (const auto& [key, value] : row.config) keys.insert(key);
+  return keys;
+}
+
 std::vector<std::pair<std::string, int64_t>> StoredTrials::unchecked() const {
   std::vector<std::pair<std::string, int64_t>> counts;
   for (const StoredRun& run : runs_)
@@ -169,10 +176,7 @@ std::vector<StoredRun> runs_of_studies(const fs::path& out, const std::vector<st
 }
 
 void export_csv(const StoredTrials& trials, Clock clock, const TextSink& out) {
-  std::set<std::string> keys;
-  trials.each([&](const StoredPlace& place, const TrialRecord&) {
-    for (const auto& [key, value] : place.settings) keys.insert(key);
-  });
+  const std::set<std::string> keys = trials.keys();
   std::vector<std::string> cells{"study",  "profile", "config", "seed",   "trial",
                                  "status", "step",    "split",  "metric", "value"};
   cells.insert(cells.end(), keys.begin(), keys.end());

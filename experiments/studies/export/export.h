@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,8 @@ class StoredTrials {
   /// ordered by (study, profile, config, seed, id), numbers by their value: never by the time at which a trial ended.
   /// Throws Error as RunStore does.
   void each(const std::function<void(const StoredPlace&, const TrialRecord&)>& f) const;
+  /// All keys of the trials' settings, without reading curves. Throws Error as each() does.
+  std::set<std::string> keys() const;
   /// Store → how many of its trials have no checksum.
   std::vector<std::pair<std::string, int64_t>> unchecked() const;
 

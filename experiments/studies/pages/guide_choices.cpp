@@ -280,8 +280,7 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
                        text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),
       item("Longer training and finer learning rates: ratios change with both, and their order may too."),
       item("Other constants: RoPE’s base and ALiBi’s slopes had one value in each study; re-runs with others, which "
-           "are not "
-           "published, brought the widths closer together."),
+           "are not published, brought the widths closer together."),
       item("Grouped queries, and heads of unequal width: all heads here are D/H wide and have keys of their own.")};
   if (!omitted.empty()) limits.push_back(item(fmt::format("Left out: {}.", fmt::join(omitted, ", "))));
   return limits;

@@ -11,8 +11,8 @@
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
-#include "models/files/regular_file.h"
 #include "models/files/entries_of.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {

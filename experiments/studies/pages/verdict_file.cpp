@@ -11,8 +11,8 @@
 #include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/words/verdict_words.h"
-#include "models/files/regular_file.h"
 #include "models/files/entries_of.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
