@@ -17,6 +17,15 @@ bool reads_data(const TaskConfig& config) {
       config);
 }
 
+bool is_tested_on_validation(const TaskConfig& config) {
+  const auto shares = []<class Kind>(const Kind& task) {
+    if constexpr (requires { task.corpus; }) return is_tested_on_validation(task.corpus);
+    else if constexpr (requires { task.split_seed; }) return task.test == 0;
+    else return false;
+  };
+  return std::visit(shares, config);
+}
+
 bool takes_device(const TaskConfig& config) {
   const auto runs_there = []<class Kind>(const Kind&) {
     return requires { Kind::runs_on_devices; };

@@ -39,6 +39,9 @@ using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, In
 /// False for a formula, which has no model and no training.
 bool trains(const TaskConfig& config);
 
+/// True if it has no items to test on but those that choices are made on.
+bool is_tested_on_validation(const TaskConfig& config);
+
 /// True if it reads texts or a trained model from disk.
 bool reads_data(const TaskConfig& config);
 

@@ -23,6 +23,10 @@ Text read(const std::filesystem::path& path) {
 
 }  // namespace
 
+bool is_tested_on_validation(const CorpusConfig& config) {
+  return config.test == 0 && config.test_file.empty() && !brings_test(config.source);
+}
+
 void validate(const CorpusConfig& config) {
   require(!config.source.empty(), "source: expected \"markov\", a data set's name or a file");
   require(config.validation >= 0 && config.validation < 1, "validation: expected 0 <= share < 1, got {}",

@@ -26,6 +26,9 @@ struct CorpusConfig {
 /// Throws Error naming the field and what is allowed.
 void validate(const CorpusConfig& config);
 
+/// Whether it has no test text of its own.
+bool is_tested_on_validation(const CorpusConfig& config);
+
 /// Token ids in three disjoint splits, cut in the order train, validation, test.
 class Corpus {
  public:

@@ -1,5 +1,6 @@
 #include "tasks/language/text_files.h"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/error.h"
@@ -45,6 +46,11 @@ fs::path find_file(const std::string& path, const DataRoots& roots) {
   std::error_code ignored;
   if (fs::exists(path, ignored)) return path;  // what it is instead, its reader says
   fail("{}: no such file, here or in a data folder", path);
+}
+
+bool brings_test(const std::string& source) {
+  return std::any_of(data_sets.begin(), data_sets.end(),
+                     [&](const NamedSet& set) { return source == set.name && *set.test; });
 }
 
 TextFiles find_texts(const std::string& source, const DataRoots& roots) {

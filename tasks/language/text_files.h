@@ -15,6 +15,9 @@ struct TextFiles {
 /// a data set's file differs from the manifest (both sizes or hashes).
 TextFiles find_texts(const std::string& source, const DataRoots& roots);
 
+/// Whether a named data set has a text of its own to test on.
+bool brings_test(const std::string& source);
+
 /// The file of the data set "code-and-math", or `source` itself. Throws Error as find_texts().
 std::filesystem::path find_instructions(const std::string& source, const DataRoots& roots);
 

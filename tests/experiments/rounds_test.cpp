@@ -12,13 +12,16 @@
 
 #include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/claims/looks.h"
+#include "experiments/studies/run/foreseen.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store.h"
+#include "tests/experiments/studies/claims/simulated.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
 using namespace headroom::experiments;
 using namespace headroom::testing;
+using namespace headroom::experiments::testing;
 
 namespace {
 
@@ -42,11 +45,11 @@ TrialRecord record_of(const PlannedTrial& trial, const Error& error) {
   record.id = trial.id;
   const double value = error(trial);
   if (std::isnan(value)) record.status = TrialStatus::failed;
-  else record.validation = record.test = {{"relative_mse", value / 100}};
+  else record.test = {{"relative_mse", value / 100}}, record.validation = {{"relative_mse", value / 99}};
   return record;
 }
 
-/// Every trial that the study may come to: its rounds stop where they would have stopped.
+/// Every trial that the study may come to.
 Records all_records(const Study& study, const Error& error) {
   Records records;
   for (const auto* trials : {&study.trials, &study.later})
@@ -73,6 +76,17 @@ Rounds finish(const Study& study, const Error& error, uint64_t order = 0) {
     std::shuffle(open.begin(), open.end(), random);
     const size_t count = order == 0 ? open.size() : 1 + random() % open.size();  // it may be stopped at any moment
     for (size_t i = 0; i < count; ++i) records.emplace(open[i]->id, record_of(*open[i], error));
+  }
+}
+
+/// The rounds of a study whose trials come to what is in `all`.
+Rounds finish(const Study& study, const Records& all) {
+  Records records;
+  while (true) {
+    Rounds rounds = plan_rounds(study, records);
+    const size_t before = records.size();
+    for (const PlannedTrial& trial : rounds.study.trials) records.emplace(trial.id, all.at(trial.id));
+    if (records.size() == before) return rounds;
   }
 }
 
@@ -202,9 +216,9 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   CHECK(study.later.size() == 2 * 2 * 3 * 17);
   CHECK(largest_plan(study).size() == 2 * 2 * (3 * 3 + 17));
   CHECK(most_rounds(study) == 4);  // 3, 6, 12 and 20 seeds
-  // Seeds disagree: no number of them tells.
+  // Seeds disagree, by about twice of what they agree on.
   const Error noise = [](const PlannedTrial& trial) {
-    return (rate_of(trial) == 1e-2 ? 1 : 2) *
+    return (rate_of(trial) == 1e-2 ? 1 : 2) * (trial.x == 2 ? 0.88 : 1) *
            (1 + 0.3 * static_cast<double>((trial.seed + (trial.x == 2 ? 1 : 0)) % 2));
   };
   const Rounds rounds = finish(study, noise);
@@ -233,6 +247,40 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   });
   CHECK(ids_of(clear.study) == ids_of(study));
   CHECK(clear.round == 1);
+}
+
+TEST_CASE("seeds are added at the x that an undecided claim still hangs on, and where they may decide it") {
+  const std::string sweep = "\"model.heads\" = [1, 2, 4, 8]\nseed = { from = 1, until = \"decided\", at_most = 12 }\n";
+  const Study study = study_of(sweep, "[[claim]]\nkind = \"within_factor\"\nat = 4\nfactor = 1.1\n");
+  // Four heads are far better than one and eight, and with two of four seeds better than two.
+  const auto error = [](double noise) {
+    return [noise](const PlannedTrial& trial) {
+      if (trial.x == 1 || trial.x == 8) return 20.0 + 0.1 * static_cast<double>(trial.seed % 3);
+      return trial.x == 2 ? 1 : std::exp(0.03 + noise * (trial.seed % 2 == 0 ? 1 : -1));
+    };
+  };
+  const Rounds rounds = finish(study, error(0.1));
+  for (const double x : {2.0, 4.0}) CHECK(seeds(rounds.study, x).size() == 12);
+  for (const double x : {1.0, 8.0}) CHECK(seeds(rounds.study, x).size() == 3);
+  CHECK(rounds.notes.at(0) == "round 2: 6 more trials: seeds up to 6 of heads = 2, 4 for claims that are undecided");
+  for (uint64_t order = 1; order < 10; ++order)
+    CHECK(ids_of(finish(study, error(0.1), order).study) == ids_of(rounds.study));
+  // No x lacks a seed that was not to be trained there.
+  const Records records = all_records(study, error(0.1));
+  const Analysis results = analyse(round_results(rounds, records));
+  for (const Point& point : results.curve("").points) CHECK(point.missing.empty());
+  CHECK(results.verdicts().at(0).notes.size() == 1);  // of the test data's error
+  // Seeds of another rule that are there already are judged.
+  Records more;
+  for (const PlannedTrial& trial : study.later)
+    if (trial.x == 8 && trial.seed == 4) more.emplace(trial.id, records.at(trial.id));
+  for (const PlannedTrial& trial : study.trials) more.emplace(trial.id, records.at(trial.id));
+  CHECK(seeds(plan_rounds(study, more).study, 8).size() == 6);
+  // On its threshold, with a spread that twelve seeds do not outweigh: after six the chance is too small.
+  const Rounds hopeless = finish(study, [&](const PlannedTrial& trial) {
+    return (trial.x == 4 ? 1.1 / std::exp(0.03) : 1) * error(trial.x == 4 ? 0.1 : 0)(trial);
+  });
+  for (const double x : {2.0, 4.0}) CHECK(seeds(hopeless.study, x).size() == 6);
 }
 
 TEST_CASE("a report judges the looks that a run took, and the next run takes another") {
@@ -296,7 +344,7 @@ TEST_CASE("a claim stays decided while other series get seeds, since its data st
   };
   const Study study = two_series(6);
   const Records records = all_records(study, error);
-  const Rounds rounds = plan_rounds(study, records);
+  const Rounds rounds = finish(study, records);
   CHECK(seeds(rounds.study, 1, "one").size() == 3);
   CHECK(seeds(rounds.study, 1, "other").size() == 6);
   StudyResults results = round_results(rounds, records);
@@ -307,7 +355,7 @@ TEST_CASE("a claim stays decided while other series get seeds, since its data st
   CHECK(verdicts.at(0).p == Approx(2 * 0.0125).epsilon(0.02));
   CHECK(verdicts.at(0).intervals.at(0).level == Approx(1 - 2 * 0.05 * shares_of_looks({3, 6})[0]));
   CHECK(verdicts.at(1).intervals.at(0).level == Approx(1 - 2 * 0.05 * shares_of_looks({3, 6})[1]));
-  results.looks.last_of["one"] = 1;
+  for (const double x : {1.0, 2.0}) results.looks.last_of[{"one", x}] = 1;
   CHECK(analyse(results).verdicts().at(0).status == VerdictStatus::undecided);
 }
 
@@ -357,6 +405,93 @@ TEST_CASE("rules for rounds that mean nothing are problems") {
                  "best_of.times: 1.0001 is out of range: expected >= 1.05"));
 }
 
+namespace {
+
+/// A study of next tokens: other keys of its task, other [sweep] and claims.
+Study language_study(const std::string& task, const std::string& sweep, const std::string& claims) {
+  std::string text = small_study();
+  const size_t model = text.find("[model]");
+  text = "[study]\nid = \"small\"\ntitle = \"Small\"\n[task]\n" + task + "\nlength = 6\n" + text.substr(model);
+  const size_t begin = text.find("[sweep]"), end = text.find("[report]"), claim = text.find("[[claim]]");
+  text = replaced(text.substr(0, begin) + "[sweep]\n" + heads + sweep + text.substr(end, claim - end) + claims,
+                  "\"relative_mse\"", "\"cross_entropy\"");
+  const StudyFile file(text);
+  return load_study(file.path());
+}
+
+}  // namespace
+
+TEST_CASE("a study says at its start which claims no result can decide, and what to write") {
+  const std::string seeds = "seed = { from = 1, until = \"decided\", at_most = 6 }\n", lr = "\"train.optimizer.lr\" = ";
+  const std::string one = lr + "{ best_of = [1e-3] }\n", two = lr + "{ best_of = [1e-3, 1e-2] }\n",
+                    three = lr + "{ best_of = [1e-3, 3e-3, 1e-2] }\n",
+                    grows = lr + "{ best_of = { values = [1e-3, 1e-2], extend = true } }\n";
+  const std::string excused = two_is_better + "single_rate = \"of another study\"\n";
+  const std::string text = "kind = \"next-token\"\n",
+                    pairs = text + "markov = { symbols = 4, order = 1, tokens = 4000 }";
+  const auto summed = [&](const std::string& sweep, const std::string& claims = two_is_better) {
+    return undecidable(study_of(heads + sweep, claims));
+  };
+  const auto told = [&](const std::string& task, const std::string& sweep, const std::string& claims = two_is_better) {
+    return undecidable(language_study(task, sweep, claims));
+  };
+  const std::string decay = "\"train.optimizer.weight_decay\" = { best_of = [0.1, 0.2] }\n";
+  struct Case {
+    std::vector<std::string> lines;
+    std::string reason, remedy;
+  };
+  const std::string has_one = "only one value of lr", at_end = "the best lr stands at an end",
+                    reported = "the very items that are reported", extend = "values = […], extend = true",
+                    test = "task.test = 0.1", more = "sweep.seed = { from = 1, until = \"decided\" }";
+  const std::vector<Case> open{
+      {summed("seed = [1]\n", excused), "one seed decides nothing", more},
+      {summed(three), "one seed decides nothing", more},
+      {summed(seeds), has_one, "sweep.\"train.optimizer.lr\" = { best_of = { " + extend},
+      {summed(seeds + one), has_one, "sweep.\"train.optimizer.lr\" = { best_of = { " + extend},
+      {summed(seeds + one), has_one, "single_rate"},
+      {summed(seeds + two), at_end, extend},
+      {summed("seed = [1, 2, 3]\n" + two), at_end, extend},
+      {summed(seeds + three + decay), "the best weight_decay stands at an end", "train.optimizer.weight_decay\" = "},
+      {summed(seeds + lr + "{ best_of = { values = [1e-3, 1e-2], extend = true, limits = [1e-3, 1e-2] } }\n"), at_end,
+       extend},
+      {told(pairs, seeds + grows), reported, test},
+      {told(pairs, seeds + grows, excused), reported, test},
+      {told(replaced(pairs, "next-token", "masked"), seeds + three), reported, test},
+      {told(replaced(pairs, "next-token", "instructions"), seeds + three), reported, test},
+      {told(pairs + "\ntest = 0.1", seeds + one), has_one, extend}};
+  for (const Case& one_of_them : open) {
+    CAPTURE(one_of_them.reason, one_of_them.lines);
+    REQUIRE(one_of_them.lines.size() == 1);
+    CHECK(contains(one_of_them.lines[0], "no result can decide 1 claim (less_than"));
+    CHECK(contains(one_of_them.lines[0], one_of_them.reason));
+    CHECK(contains(one_of_them.lines[0], one_of_them.remedy));
+  }
+  CHECK(told(pairs, "seed = [1]\n" + one, two_is_better + two_is_better).size() == 2);  // reasons, each of both claims
+  for (const std::vector<std::string>& none :
+       {summed(seeds + three), summed(seeds + grows), summed(seeds, excused), summed(seeds + one, excused),
+        summed(one, ""), summed("seed = [1, 2]\n" + three), told(pairs + "\ntest = 0.1", seeds + grows),
+        told(pairs, seeds, excused), summed(seeds + two, "[[claim]]\nkind = \"band\"\nhigh = 1\n"),
+        told(replaced(pairs, pairs.substr(text.size()), "source = \"wikitext-2\""), seeds + three)})
+    CHECK(none == std::vector<std::string>{});
+  // No seeds are added for such a claim.
+  const Study study = language_study(pairs, seeds + three, two_is_better + "learned_at = 9\n");
+  Records records;
+  for (const auto* trials : {&study.trials, &study.later})
+    for (const PlannedTrial& trial : *trials) {
+      TrialRecord record;
+      record.id = trial.id;
+      const double off = rate_of(trial) == 3e-3 ? 0 : 1;
+      record.test = {{"cross_entropy", 1 + off + 0.3 * static_cast<double>((trial.seed + (trial.x == 2 ? 1 : 0)) % 2)}};
+      record.validation = record.test;
+      records.emplace(trial.id, record);
+    }
+  Records first;
+  for (const PlannedTrial& trial : study.trials) first.emplace(trial.id, records.at(trial.id));
+  CHECK(plan_rounds(study, first).round == 1);
+  for (auto& [id, record] : first) record.validation["cross_entropy"] += 0.01;
+  CHECK(plan_rounds(study, first).round == 2);
+}
+
 TEST_CASE("the shares of the looks add up to one, whatever their number") {
   CHECK(looks(3, 24) == std::vector<int64_t>{3, 6, 12, 24});
   CHECK(looks(3, 20) == std::vector<int64_t>{3, 6, 12, 20});
@@ -377,66 +512,65 @@ struct Frequencies {
 
 /// Simulated studies of "the error at 2 heads is less than at 1, by `factor`" with up to 24 seeds: logarithms of errors
 /// are normal, with standard deviation 1 for the difference of two x, and `effect` is its mean.
-Frequencies simulate(double factor, double effect, int studies, uint64_t stream) {
+Frequencies simulate(double factor, double effect, int repeated, uint64_t stream) {
   const Study study = study_of(heads + "seed = { from = 0, until = \"decided\", at_most = 24 }\n",
                                two_is_better + fmt::format("factor = {}\n", factor));
   std::mt19937_64 random(stream);
   std::normal_distribution<double> normal;
   Frequencies of;
-  for (int i = 0; i < studies; ++i) {
+  for (int i = 0; i < repeated; ++i) {
     std::map<int64_t, double> shared;
     for (int64_t seed = 0; seed < 24; ++seed) shared[seed] = normal(random);
     const Records records = all_records(study, [&](const PlannedTrial& trial) {
       return std::exp(shared[trial.seed] + std::sqrt(0.5) * normal(random) - (trial.x == 2 ? effect : 0));
     });
-    const Rounds rounds = plan_rounds(study, records);
+    const Rounds rounds = finish(study, records);
     const VerdictStatus status = analyse(round_results(rounds, records)).verdicts().at(0).status;
-    of.pass += (status == VerdictStatus::pass ? 1.0 : 0.0) / studies;
-    of.fail += (status == VerdictStatus::fail ? 1.0 : 0.0) / studies;
-    of.mean_seeds += static_cast<double>(seeds(rounds.study, 1).size()) / studies;
+    of.pass += (status == VerdictStatus::pass ? 1.0 : 0.0) / repeated;
+    of.fail += (status == VerdictStatus::fail ? 1.0 : 0.0) / repeated;
+    of.mean_seeds += static_cast<double>(seeds(rounds.study, 1).size()) / repeated;
   }
+  print_row(fmt::format("difference {}: passes, fails, seeds", effect),
+            {percent_text(of.pass), percent_text(of.fail), fmt::format("{:.1f}", of.mean_seeds)});
   return of;
 }
 
 }  // namespace
 
 TEST_CASE("seeds added until a claim is decided keep its level, over all looks together") {
-  constexpr int studies = 10000;
-  constexpr double error = 0.007;  // three standard errors of a frequency of 0.05
   const Frequencies flat = simulate(1, 0, studies, 1);
   CAPTURE(flat.pass, flat.fail, flat.mean_seeds);
-  CHECK(flat.pass <= 0.05 + error);
-  CHECK(flat.fail <= 0.05 + error);
+  CHECK(flat.pass <= most);
+  CHECK(flat.fail <= most);
   CHECK(flat.pass >= 0.02);                                         // the split costs some of the level, not most of it
   const Frequencies edge = simulate(2, std::log(2.0), studies, 2);  // an effect of just what is claimed
   CAPTURE(edge.pass, edge.fail);
-  CHECK(edge.pass <= 0.05 + error);
+  CHECK(edge.pass <= most);
 }
 
 TEST_CASE("claims that keep the share of an earlier look do not raise the level of a study") {
-  constexpr int studies = 10000;
   const Study study = two_series(24);
   std::mt19937_64 random(6);
   std::normal_distribution<double> normal;
   double any = 0, apart = 0;
   for (int i = 0; i < studies; ++i) {
     const Records records = all_records(study, [&](const PlannedTrial&) { return std::exp(normal(random)); });
-    const Rounds rounds = plan_rounds(study, records);
+    const Rounds rounds = finish(study, records);
     const std::vector<Verdict> verdicts = analyse(round_results(rounds, records)).verdicts();
     const auto passes = [](const Verdict& v) { return v.status == VerdictStatus::pass; };
     any += std::any_of(verdicts.begin(), verdicts.end(), passes) ? 1.0 / studies : 0;
     apart += seeds(rounds.study, 1, "one") != seeds(rounds.study, 1, "other") ? 1.0 / studies : 0;
   }
   CAPTURE(any, apart);
-  CHECK(any <= 0.05 + 0.007);
+  CHECK(any <= most);
   CHECK(any >= 0.02);
   CHECK(apart >= 0.02);  // there are studies in which one claim was decided earlier
 }
 
 TEST_CASE("a clear effect needs few seeds, and a small one more") {
-  constexpr int studies = 2000;
-  const Frequencies large = simulate(1, 3, studies, 3), middle = simulate(1, 1, studies, 4),
-                    small = simulate(1, 0.5, studies, 5);
+  const int repeated = studies / 5;
+  const Frequencies large = simulate(1, 3, repeated, 3), middle = simulate(1, 1, repeated, 4),
+                    small = simulate(1, 0.5, repeated, 5);
   CAPTURE(large.pass, middle.pass, small.pass, large.mean_seeds, middle.mean_seeds, small.mean_seeds);
   CHECK(large.pass > 0.99);
   CHECK(middle.pass > 0.9);
@@ -445,4 +579,64 @@ TEST_CASE("a clear effect needs few seeds, and a small one more") {
   CHECK(middle.mean_seeds < 18);
   CHECK(large.mean_seeds < middle.mean_seeds);
   CHECK(middle.mean_seeds < small.mean_seeds);
+}
+
+// Four x, of which looks give seeds to those that an undecided claim still hangs on. The truth is on the threshold.
+TEST_CASE("seeds at some x alone keep the level of every kind of comparison") {
+  const double tenth = std::log(1.1);
+  struct Null {
+    std::string claims;
+    std::vector<double> middle;  // of the logarithms
+    bool is_close = false;       // to the level: such ones are in every build
+  };
+  const auto kind = [](const std::string& name, const std::string& keys = "") {
+    return fmt::format("[[claim]]\nkind = \"{}\"\n{}\n", name, keys);
+  };
+  const std::vector<Null> nulls{{kind("interior_optimum"), {3, 0, 0.5, 0}},
+                                {kind("interior_optimum"), {0, 0, 0, 0}},
+                                {kind("no_interior_optimum", "factor = 1.1"), {1, 0, 0, tenth}},
+                                {kind("within_factor", "at = 8\nfactor = 1.1"), {1, 0, 0.1, tenth}, true},
+                                {kind("worse_than_best", "at = 8"), {0, 0, 1, 0}},
+                                {kind("optimum_at", "among = [2]"), {1, 0, 0, 0.2}, true},
+                                {kind("flat", "factor = 1.1"), {0, tenth, tenth / 2, tenth / 2}},
+                                {kind("monotone", "direction = \"falling\""), {3, 2, 1, 1}, true},
+                                {kind("optimum_at", "among = [2]") + kind("within_factor", "at = 4\nfactor = 1.1") +
+                                     kind("worse_than_best", "at = 2"),
+                                 {0.3, 0, 0, 1},
+                                 true}};
+  const int repeated = prints_table() ? studies : studies / 2;
+  const double limit = level + 4 * std::sqrt(level * (1 - level) / repeated);
+  print_row("seeds where they decide: false passes / false fails, %", {"seeds at an x", "at the most", "undecided, %"});
+  for (const Null& null : nulls) {
+    if (!prints_table() && !null.is_close) continue;
+    const Study study = study_of(
+        "\"model.heads\" = [1, 2, 4, 8]\nseed = { from = 0, until = \"decided\", at_most = 24 }\n", null.claims);
+    Normals normal(3);
+    double pass = 0, fail = 0, mean_seeds = 0, most_seeds = 0, open = 0;
+    for (int i = 0; i < repeated; ++i) {
+      std::map<int64_t, double> shared;
+      for (int64_t seed = 0; seed < 24; ++seed) shared[seed] = 0.1 * normal.next();
+      const Records records = all_records(study, [&](const PlannedTrial& trial) {
+        const auto x = static_cast<size_t>(std::log2(trial.x));
+        return std::exp(null.middle[x] + shared[trial.seed] + unequal[x] * normal.next());
+      });
+      const Rounds rounds = finish(study, records);
+      const Verdict verdict = analyse(round_results(rounds, records)).verdicts().at(0);
+      const double one = 1.0 / repeated;
+      pass += verdict.status == VerdictStatus::pass ? one : 0;
+      fail += verdict.status == VerdictStatus::fail ? one : 0;
+      open += verdict.status == VerdictStatus::undecided ? one : 0;
+      size_t most_at_x = 0;
+      for (const double x : {1, 2, 4, 8}) most_at_x = std::max(most_at_x, seeds(rounds.study, x).size());
+      most_seeds += one * static_cast<double>(most_at_x);
+      mean_seeds += one * static_cast<double>(rounds.study.trials.size()) / 4;
+    }
+    CAPTURE(null.claims, pass, fail);
+    CHECK(pass <= limit);
+    CHECK(fail <= limit);
+    CHECK(mean_seeds < most_seeds);  // not every x has got them
+    print_row(null.claims.substr(17, null.claims.find('\n', 17) - 17),
+              {fmt::format("{} / {}", percent_text(pass), percent_text(fail)), fmt::format("{:.1f}", mean_seeds),
+               fmt::format("{:.1f}", most_seeds), percent_text(open)});
+  }
 }

@@ -29,6 +29,7 @@
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/run/dry_run.h"
+#include "experiments/studies/run/foreseen.h"
 #include "experiments/studies/run/known_heads.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/runner.h"
@@ -162,6 +163,8 @@ void run(RunArguments& arguments) {
     if (!result) throw Exit{interrupted};
     return write_output(arguments.is_json ? dry_run_json(study, *result) : clean(dry_run_text(study, *result)));
   }
+  if (!arguments.is_quiet)
+    for (const std::string& line : undecidable(study)) write_note("headroom: " + line);
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {

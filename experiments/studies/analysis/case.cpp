@@ -106,8 +106,11 @@ std::vector<const Point*> Case::points(const std::vector<double>& without) const
 
 Estimate Case::combine(const Terms& terms, bool logs) const {
   const Sample sample = combined_sample(terms, logs);
-  if (!claim.deterministic) return estimate(sample);
-  return {.value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
+  if (claim.deterministic)
+    return {.value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
+  Estimate out = estimate(sample);
+  for (const auto& term : terms) out.of.insert(out.of.end(), term.first->of.begin(), term.first->of.end());
+  return out;
 }
 
 std::vector<Hypothesis::Reservation> Case::reservations(const std::vector<const Point*>& compared) const {

@@ -135,6 +135,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
     values.push_back(point.values[seed]);
     if (metric.name == "steps_to" && values.back() > static_cast<double>(trial->steps)) point.may_be_more.insert(seed);
     point.steps.insert(trial->steps);
+    point.is_trained |= trial->steps > 0 && trial->validation.contains(metric.name);
     point.parameters = std::max(point.parameters, trial->parameters);
     if (const auto gain = last_gain(*trial, metric.name)) point.last_gain[seed] = *gain;
     if (const auto parts = trial->test_parts.find(metric.name); parts != trial->test_parts.end())
@@ -338,16 +339,24 @@ Curve Analysis::compute_curve(const std::string& series, const std::string& name
   metric.kind = kind_over(*this, own, metric.name);
   metric.choice_kind = kind_over(*this, own, metric.choice);
   std::map<double, std::map<Choice, Candidate>> by_x;
-  std::set<int64_t> seeds;
+  std::map<size_t, std::set<int64_t>> seeds;  // that looks called for
   for (const TrialRecord* trial : own) {
-    seeds.insert(trial->seed);
+    seeds[looks.look_of({series, trial->x})].insert(trial->seed);
     Candidate& candidate = by_x[trial->x][trial->choice];
     if (usable(*trial, metric)) candidate.finished[trial->seed] = trial;
     else candidate.failed.insert(trial->seed);
   }
   Curve result{series, metric.name, tasks::larger_is_better(metric.name), metric.kind, {}};
   if (metric.name == "cross_entropy" && !own.empty()) result.floor = text_floor(facts(*own.front()));
-  for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, metric));
+  for (auto at = seeds.begin(); at != seeds.end(); ++at)
+    if (at != seeds.begin()) at->second.insert(std::prev(at)->second.begin(), std::prev(at)->second.end());
+  const bool has_rate = !own.empty() && facts(*own.front()).rate && !facts(*own.front()).is_timed;
+  for (auto& [x, candidates] : by_x) {
+    const SeriesAndX place{series, x};
+    result.points.push_back(make_point(x, candidates, seeds.at(looks.look_of(place)), metric));
+    result.points.back().of = {place};
+    result.points.back().is_trained &= has_rate;
+  }
   return result;
 }
 

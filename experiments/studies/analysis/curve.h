@@ -27,15 +27,17 @@ struct Point {
   std::map<std::string, double> choice;  ///< the chosen values of the `best_of` keys
   std::vector<std::string> edges;    ///< chosen keys that stand at an end of the values tried: the grid is too short
   std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
+  std::vector<SeriesAndX> of{};      ///< whose values these are: its own x, or those that they are read off
   std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
   std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
   std::set<int64_t> may_be_more;  ///< seeds whose value is a lower bound: what it counts the steps to was not reached
   std::set<int64_t> may_be_less;  ///< seeds whose value is an upper bound
   std::optional<double> validation;  ///< Curve::mean of the same metric on validation, where all trials have it
   std::vector<int64_t> failed;       ///< seeds of the chosen trials that failed: in none of the means below
-  std::vector<int64_t> missing;      ///< seeds of the series that have no trial here
+  std::vector<int64_t> missing;      ///< seeds that its look called for and that have no trial here
   int unlearned = 0;                 ///< seeds of `values` that did not learn the target, as mark_learned() counts them
   std::set<int64_t> steps;           ///< updates that the trials of `values` did
+  bool is_trained = false;  ///< by a rate, for this metric: the trials are validated by it, not timed
   /// By how many times the learning curve of a seed was lower in the last tenth of its training than in the tenth
   /// before: of the metric on validation, or of the training loss where that was not measured often enough; where it
   /// has either.

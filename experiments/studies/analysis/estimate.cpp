@@ -79,6 +79,16 @@ Estimate::Sides Estimate::sides(double threshold, double n) const {
   return known({sum.tail(t - four_of_five), sum.tail(-t - four_of_five)});
 }
 
+Estimate::Sides Estimate::hoped_for(double threshold, double n) const {
+  constexpr double chance = 0.1;
+  const double t = errors_beyond(threshold, n), luck = variance(seeds).quantile(chance);
+  if (std::isnan(t) || std::isnan(luck)) return known({0, 0});
+  const double ahead =
+      luck * std::sqrt(seed_variance * (1 / static_cast<double>(seeds) - 1 / n) / (seed_variance / n + parts_variance));
+  const VarianceSum sum = variance(n);
+  return known({sum.tail(t + ahead), sum.tail(ahead - t)});
+}
+
 Estimate::Sides Estimate::known(Sides sides) const {
   if (may_be_less) sides.above = none;
   if (may_be_more) sides.below = none;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/studies/analysis/cochran.h"
+#include "experiments/studies/claims/looks.h"
 
 namespace headroom::experiments {
 
@@ -35,6 +36,7 @@ struct Estimate {
   /// Seeds with more such bounds than others: no degree of freedom is theirs, since bounds that are alike say nothing
   /// of a spread. Where all seeds have as many, the rest of the number still spreads, and the count is 0.
   int censored = 0;
+  std::vector<SeriesAndX> of{};  ///< whose values it is made of
 
   /// A number without any error.
   static Estimate computed(double value) { return {.value = value}; }
@@ -61,6 +63,10 @@ struct Estimate {
   Sides sides(double threshold) const;
   /// What four of five repetitions with `n` seeds would have at most.
   Sides sides(double threshold, double n) const;
+  /// What each side comes to with one chance in ten when further seeds make them `n`: Student's t predicts the mean of
+  /// those to come from the seeds measured. 0 where those do not tell. (Spiegelhalter, Freedman and Blackburn, 1986,
+  /// "Monitoring clinical trials: conditional or predictive power?")
+  Sides hoped_for(double threshold, double n) const;
 
   /// The interval that holds the number with probability `level`, each end missed as often as the other; NaN below two
   /// seeds and where nothing spreads. An end is infinite where the number may be more, or less.

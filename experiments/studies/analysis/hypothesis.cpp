@@ -94,7 +94,10 @@ Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
       if (holds ? number_.may_be_less : number_.may_be_more) return {};
       return holds ? Evidence{0, 1} : Evidence{1, 0};
     }
-    const Estimate::Sides sides = how.seeds ? number_.sides(threshold_, *how.seeds) : number_.sides(threshold_);
+    const int seeds = std::max(how.seeds.value_or(0), number_.seeds);
+    const Estimate::Sides sides = how.by_luck ? number_.hoped_for(threshold_, seeds)
+                                  : how.seeds ? number_.sides(threshold_, seeds)
+                                              : number_.sides(threshold_);
     return {known(sides.above), known(sides.below)};
   }
   if (kind_ == Kind::opposite) {
@@ -112,6 +115,19 @@ Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
   const double corrected = known(static_cast<double>(parts_.size()) * smallest);
   const double of_one = parts_.empty() ? 1 : corrected;
   return all ? Evidence{largest, of_one} : Evidence{of_one, largest};
+}
+
+std::set<SeriesAndX> Hypothesis::open(double level, double level_against) const {
+  const Evidence now = evidence();
+  if (now.p <= level || now.p_against <= level_against) return {};
+  if (kind_ == Kind::number) return {number_.of.begin(), number_.of.end()};
+  if (kind_ == Kind::opposite) return parts_[0].open(level_against, level);
+  const auto parts = static_cast<double>(parts_.size());
+  std::set<SeriesAndX> all;
+  for (const Hypothesis& part : parts_)
+    all.merge(part.open(kind_ == Kind::any ? level / parts : level,
+                        kind_ == Kind::all ? level_against / parts : level_against));
+  return all;
 }
 
 std::vector<double> holm(const std::vector<double>& p) {

@@ -66,12 +66,18 @@ class Hypothesis {
   Evidence evidence_of_trusted() const { return weigh({.only_trusted = true}); }
   /// What four of five repetitions with `seeds` seeds of the same spread would have at least.
   Evidence evidence(int seeds) const { return weigh({.seeds = seeds}); }
+  /// What further seeds, `seeds` in all, would have at least with one chance in ten, each number by itself.
+  Evidence hoped_for(int seeds) const { return weigh({.seeds = seeds, .by_luck = true}); }
+
+  /// The x that it hangs on: of each number in it that does not reach `level` with its p, nor `level_against` with its
+  /// p_against, at that of the part in which it stands. Further seeds elsewhere would change nothing.
+  std::set<SeriesAndX> open(double level, double level_against) const;
 
  private:
   static Hypothesis of(Kind kind, std::vector<Hypothesis> parts);
   struct Weighing {
     std::optional<int> seeds{};  ///< none: those measured
-    bool only_trusted = false;
+    bool only_trusted = false, by_luck = false;
   };
   Evidence weigh(const Weighing& how) const;
 

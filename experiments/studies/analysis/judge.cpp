@@ -121,6 +121,7 @@ void note_training(const Case& c, Verdict& verdict) {
 void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
+  verdict.open.clear();
   verdict.reason = because;
 }
 
@@ -141,6 +142,18 @@ VerdictStatus status_of(const Hypothesis::Evidence& evidence, double significanc
 double next_step(const std::vector<double>& adjusted, double significance) {
   const auto rejected = std::count_if(adjusted.begin(), adjusted.end(), [&](double p) { return p <= significance; });
   return significance / static_cast<double>(std::max<int64_t>(1, std::ssize(adjusted) - rejected));
+}
+
+/// Where further seeds may decide a claim, at the levels of this look; nowhere where the chance that they do by the
+/// last one is below one in ten, whatever of the significance a look may spend. So what is given up has p-values that
+/// would reach no level of later looks either, and claims that are judged again on the same data stay undecided.
+std::set<SeriesAndX> open_to_seeds(const Verdict& v, const Hypothesis& hypothesis, double level, double level_against,
+                                   const LooksTaken& looks) {
+  if (*hypothesis.seeds() >= looks.at_most) return {};
+  const Hypothesis::Evidence hoped = hypothesis.hoped_for(static_cast<int>(looks.at_most));
+  const double most = v.claim.significance * *std::max_element(looks.shares.begin(), looks.shares.end());
+  if (hoped.p > most && hoped.p_against > most) return {};
+  return hypothesis.open(level, level_against);
 }
 
 /// Where two claims that exclude each other would both pass, neither does.
@@ -209,9 +222,12 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     v.p = std::min(1.0, adjusted[j] * own);
     v.p_against = std::min(1.0, adjusted_against[j] * own);
     v.status = status_of({v.p, v.p_against}, significance);
-    if (v.status == VerdictStatus::undecided)
-      v.seeds_needed = seeds_to_decide(hypothesis, own * next_step(adjusted, significance / own),
-                                       own * next_step(adjusted_against, significance / own));
+    if (v.status == VerdictStatus::undecided) {
+      const double next = own * next_step(adjusted, significance / own),
+                   next_against = own * next_step(adjusted_against, significance / own);
+      v.seeds_needed = seeds_to_decide(hypothesis, next, next_against);
+      v.open = open_to_seeds(v, hypothesis, next, next_against, results.looks);
+    }
     v.tested = v.status;
     v.has_spread = !hypothesis.has_no_spread();
     if (!hypothesis.has_parts())
@@ -284,10 +300,12 @@ std::vector<Verdict> Analysis::judge() const {
         verdict.numbers.emplace_back("seeds", hypothesis->seeds().value_or(1));
         reason_to_wait = unlearned(c);
         verdict.is_learned = !reason_to_wait;
-        if (!reason_to_wait) reason_to_wait = untuned(c);
-        verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
-        if (!reason_to_wait && (reason_to_wait = not_held_out(c)))
-          verdict.needs = "a test set apart from the items that rates are chosen on";
+        verdict.hindrances = hindrances(c);
+        if (!reason_to_wait && !verdict.hindrances.empty() && !verdict.hindrances[0].reason.empty()) {
+          reason_to_wait = verdict.hindrances[0].reason;
+          verdict.is_tuned = verdict.hindrances[0].what == Hindrance::What::reported_items;
+          if (verdict.is_tuned) verdict.needs = "a test set apart from the items that rates are chosen on";
+        }
         no_remedy = outgrown(c);
         note_training(c, verdict);
         if (const std::string why = reservations_of(*hypothesis); !why.empty())

@@ -35,31 +35,36 @@ std::optional<std::string> unlearned(const Case& c) {
                                         : "a table that sees one token and no other place reaches " + limit);
 }
 
-std::optional<std::string> untuned(const Case& c) {
-  if (c.claim.deterministic || !c.claim.kind->compares || !c.claim.single_rate.empty()) return std::nullopt;
-  std::set<std::string> alone, at_edge;  // keys
+std::vector<Hindrance> hindrances(const Case& c) {
+  if (c.claim.deterministic || !c.claim.kind->compares) return {};
+  std::set<std::string> alone, at_edge, reported;  // keys
+  size_t seeds = 0;
+  const std::string rate = "train.optimizer.lr";
   for (const Curve& one : compared_curves(c))
     for (const Point& p : one.points) {
+      if (p.is_trained && c.study.report.x_key != rate && !p.choice.contains(rate)) alone.insert(rate);
       alone.insert(p.single.begin(), p.single.end());
       at_edge.insert(p.edges.begin(), p.edges.end());
+      if (!p.is_held_out) reported.insert(p.choice.empty() ? "value" : p.choice.begin()->first);
+      seeds = std::max(seeds, p.values.size());
     }
-  if (!alone.empty())
-    return fmt::format("only one value of {} was tried, and which is best may depend on {}", last_part(*alone.begin()),
-                       c.axis);
-  if (!at_edge.empty())
-    return fmt::format("the best {} stands at an end of the values tried, and a better one may lie beyond",
-                       last_part(*at_edge.begin()));
-  return std::nullopt;
-}
-
-std::optional<std::string> not_held_out(const Case& c) {
-  if (c.claim.deterministic || !c.claim.kind->compares) return std::nullopt;
-  for (const Curve& one : compared_curves(c))
-    for (const Point& p : one.points)
-      if (!p.is_held_out)
-        return fmt::format("the best {} was chosen on the very items that are reported",
-                           p.choice.empty() ? "value" : last_part(p.choice.begin()->first));
-  return std::nullopt;
+  using What = Hindrance::What;
+  std::vector<Hindrance> found;
+  const bool is_excused = !c.claim.single_rate.empty();
+  if (!alone.empty() && !is_excused)
+    found.push_back({What::one_value, *alone.begin(),
+                     fmt::format("only one value of {} was tried, and which is best may depend on {}",
+                                 last_part(*alone.begin()), c.axis)});
+  else if (!at_edge.empty() && !is_excused)
+    found.push_back({What::end_of_values, *at_edge.begin(),
+                     fmt::format("the best {} stands at an end of the values tried, and a better one may lie beyond",
+                                 last_part(*at_edge.begin()))});
+  if (!reported.empty())
+    found.push_back(
+        {What::reported_items, "task.test",
+         fmt::format("the best {} was chosen on the very items that are reported", last_part(*reported.begin()))});
+  if (seeds < 2) found.push_back({What::one_seed, "sweep.seed", ""});
+  return found;
 }
 
 std::optional<std::string> outgrown(const Case& c) {

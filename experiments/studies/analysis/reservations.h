@@ -16,13 +16,10 @@ std::vector<Curve> compared_curves(const Case& c);
 /// Not even the best value of the series that it compares has learned the target.
 std::optional<std::string> unlearned(const Case& c);
 
-/// Values of a key were not chosen among several for each x, or the best stands at an end of those tried: another value
-/// may turn the comparison.
-std::optional<std::string> untuned(const Case& c);
-
-/// At some x the best of several rates was chosen on the items that it is tested on: luck with those items counts as
-/// skill, and by how much may differ between x.
-std::optional<std::string> not_held_out(const Case& c);
+/// What its set-up has against any decision about trained models, in the order in which it counts: a key of which one
+/// value was tried or whose best stands at an end of those tried, so that another may turn the comparison; a best value
+/// chosen on the items that it is tested on, where luck with those items counts as skill; one seed.
+std::vector<Hindrance> hindrances(const Case& c);
 
 /// A model with at least twice the parameters of another on its curve has no cross-entropy that is lower by the
 /// smallest effect that counts: the training fell short, and more seeds would say more exactly by how much, but not

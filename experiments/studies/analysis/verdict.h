@@ -1,6 +1,7 @@
 #pragma once
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,14 @@ struct Finding {
   std::vector<std::pair<PaperPath, double>> beside{};  ///< our numbers for numbers in the paper's tables
 };
 
+/// What leaves a claim open whatever is measured in its set-up, and the key that stands against it.
+struct Hindrance {
+  enum class What { one_value, end_of_values, reported_items, one_seed };
+  What what;
+  std::string key;     ///< "train.optimizer.lr"
+  std::string reason;  ///< as the verdict says it; "" for one seed
+};
+
 /// What the measurements say about one claim; words/verdict_words.h says it in words.
 struct Verdict : Finding {
   ClaimConfig claim;
@@ -65,10 +74,12 @@ struct Verdict : Finding {
   bool has_spread = true;  ///< false where a number is the same at every seed: then no test
   bool is_learned = true;  ///< false where what it hangs on has not learned the target: then neither pass nor fail
   bool is_tuned = true;    ///< false where an x has no rate chosen inside its grid: then neither, too
-  std::string needs;       ///< what else a claim needs that is left open, where more seeds are no remedy; "" for most
+  std::vector<Hindrance> hindrances{};
+  std::string needs;  ///< what else a claim needs that is left open, where more seeds are no remedy; "" for most
   bool has_choice_at_edge = false;  ///< a value was chosen at an end of those tried
   double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
   std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
+  std::set<SeriesAndX> open{};      ///< where a further look of the study may decide it; empty where none can
   std::optional<int64_t> steps;     ///< of all trials that it compares, where they are trained alike
   std::optional<double> paper;      ///< the paper's number, where the claim names one
   std::string reason;               ///< why it was not judged, or is left open whatever its p-values; "" for most

@@ -26,10 +26,15 @@ std::vector<double> shares_of_looks(const std::vector<int64_t>& looks) {
   return shares;
 }
 
+size_t LooksTaken::look_of(const SeriesAndX& place) const {
+  const auto found = last_of.find(place);
+  return found == last_of.end() ? 0 : found->second;
+}
+
 double LooksTaken::share(const std::vector<std::string>& series) const {
   size_t last = 0;
-  for (const std::string& name : series)
-    if (const auto found = last_of.find(name); found != last_of.end()) last = std::max(last, found->second);
+  for (const auto& [place, look] : last_of)
+    if (std::count(series.begin(), series.end(), place.first) > 0) last = std::max(last, look);
   return shares.at(last);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headroom::experiments {
@@ -17,17 +18,24 @@ std::vector<int64_t> looks(int64_t first, int64_t at_most);
 ///
 /// A look is tested at its own share, not at the higher level that the joint distribution of normal statistics would
 /// allow: by the union bound the chance that any look is wrong is at most α whatever is tested and however looks depend
-/// on one another, which holds for t tests of three seeds, for intervals and under Holm's order as well. A claim whose
-/// series got further seeds is judged anew, on all of them and at the share of the look that they were trained for; one
-/// whose data are those of an earlier look is judged at the share of that look still, since it has no other chance.
+/// on one another, which holds for t tests of three seeds, for intervals and under Holm's order as well. A claim
+/// one of whose x got further seeds is judged anew, on all of them and at the share of the look that they were trained
+/// for; one whose data are those of an earlier look is judged at the share of that look still, since it has no other
+/// chance. A comparison that got none while others did has its p of before: it reached its level then, or refuted the
+/// other side, or was given up, with a p above the level of every later look, so no further look can be its wrong one.
 std::vector<double> shares_of_looks(const std::vector<int64_t>& looks);
+
+/// An x of a series.
+using SeriesAndX = std::pair<std::string, double>;
 
 /// The looks at a study's data so far.
 struct LooksTaken {
-  std::vector<double> shares{1};          ///< that each may spend of a claim's significance; one look in most studies
-  std::map<std::string, size_t> last_of;  ///< series → the look for which it got its last seeds; 0 for those not in it
+  std::vector<double> shares{1};         ///< that each may spend of a claim's significance; one look in most studies
+  std::map<SeriesAndX, size_t> last_of;  ///< the look for which each x got its last seeds; 0 for those not in it
+  int64_t at_most = 0;                   ///< seeds of the last look; 0 where no seeds are added
 
-  /// The share that a claim about these series may spend: that of the look for which one of them got its last seeds.
+  size_t look_of(const SeriesAndX& place) const;
+  /// The share that a claim about these series may spend: that of the latest look for which one of their x got seeds.
   double share(const std::vector<std::string>& series) const;
 };
 

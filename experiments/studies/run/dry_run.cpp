@@ -16,6 +16,7 @@
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/run/foreseen.h"
 #include "experiments/studies/run/preflight.h"
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
@@ -269,6 +270,7 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
   if (has_rounds)
     out += fmt::format("at most     {} with every round that there may be\n", clock_text(result.most_seconds));
   for (const std::string& note : result.left_out.notes) out += note + "\n";
+  for (const std::string& line : undecidable(study)) out += line + "\n";
   return out;
 }
 
@@ -298,6 +300,7 @@ std::string dry_run_json(const Study& study, const DryRun& result) {
                                      {"most_seconds", result.most_seconds},
                                      {"costliest", result.costliest},
                                      {"left_out", result.left_out.notes},
+                                     {"undecidable", undecidable(study)},
                                      {"groups", groups}};
   return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

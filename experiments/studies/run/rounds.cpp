@@ -19,8 +19,6 @@
 namespace headroom::experiments {
 namespace {
 
-using SeriesAndX = std::pair<std::string, double>;
-
 /// Number of the rule's seeds before a trial's; 0 for a study without a rule.
 int64_t seeds_before(const Study& study, const PlannedTrial& trial) {
   return study.seed_rule ? trial.seed - study.seed_rule->from : 0;
@@ -136,7 +134,7 @@ bool widen_grids(Rounds& rounds, const Analysis& results) {
   return true;
 }
 
-/// The series that claims speak of which more seeds may decide.
+/// The series of claims that are undecided by their p-values: those that more seeds might be added to.
 std::set<std::string> undecided_series(const Analysis& results) {
   std::set<std::string> undecided;
   for (const Verdict& verdict : results.verdicts()) {
@@ -146,28 +144,41 @@ std::set<std::string> undecided_series(const Analysis& results) {
   return undecided;
 }
 
-/// Adds the trials of `series` up to those of a look, which has `seeds` seeds, each x at its choice. False when there
-/// is nothing to add.
-bool add_seeds(Rounds& rounds, const Analysis& results, const std::set<std::string>& series, size_t look,
-               int64_t seeds) {
+/// Adds the trials of a look, which has `seeds` seeds, each x at its choice: where an undecided claim hangs on it that
+/// they may decide, and where one is undecided and `records` show that the look was taken. False when there is nothing
+/// to add.
+bool add_seeds(Rounds& rounds, const Analysis& results, const Records& records, size_t look, int64_t seeds) {
   Study& study = rounds.study;
   std::map<SeriesAndX, std::map<std::string, double>> chosen;
-  for (const std::string& name : series)
+  for (const std::string& name : study.series)
     for (const Point& point : results.curve(name).points) chosen[{name, point.x}] = point.choice;
-  std::set<std::string> names;  // series with further seeds: others have their own list
+  const auto is_of_look = [&](const PlannedTrial& trial) {
+    return !is_of_first_seeds(study, trial) && seeds_before(study, trial) < seeds &&
+           trial.choice == chosen.at({trial.series, trial.x});
+  };
+  std::set<SeriesAndX> wanted;
+  for (const Verdict& verdict : results.verdicts()) wanted.insert(verdict.open.begin(), verdict.open.end());
+  const std::set<std::string> undecided = undecided_series(results);
+  for (const PlannedTrial& trial : study.later)
+    if (undecided.contains(trial.series) && is_of_look(trial) && records.contains(trial.id))
+      wanted.insert({trial.series, trial.x});
+  std::map<std::string, std::set<double>> added;  // series with further seeds → x: others have their own list
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
-    const auto choice = chosen.find({trial.series, trial.x});
-    const bool is_added = choice != chosen.end() && trial.choice == choice->second &&
-                          !is_of_first_seeds(study, trial) && seeds_before(study, trial) < seeds;
-    if (is_added) names.insert(trial.series);
+    const bool is_added = wanted.contains({trial.series, trial.x}) && is_of_look(trial);
+    if (is_added) added[trial.series].insert(trial.x);
     return is_added;
   });
   if (count == 0) return false;
-  for (const std::string& name : names) rounds.looks.last_of[name] = look;
-  names.erase("");
+  std::vector<std::string> places;
+  for (const auto& [name, xs] : added) {
+    for (const double x : xs) rounds.looks.last_of[{name, x}] = look;
+    if (xs.size() < results.curve(name).points.size())
+      places.push_back(places_text(study, name, {xs.begin(), xs.end()}));
+    else if (!name.empty()) places.push_back(name);
+  }
   rounds.notes.push_back(fmt::format("round {}: {} more trials: seeds up to {} {}for claims that are undecided",
                                      ++rounds.round, count, study.seed_rule->from + seeds - 1,
-                                     names.empty() ? "" : fmt::format("of {} ", fmt::join(names, ", "))));
+                                     places.empty() ? "" : fmt::format("of {} ", fmt::join(places, ", "))));
   return true;
 }
 
@@ -201,6 +212,7 @@ Rounds plan_rounds(const Study& study, const Records& records) {
   if (study.seed_rule) {
     seeds = looks(study.seed_rule->first, study.seed_rule->at_most);
     rounds.looks.shares = shares_of_looks(seeds);
+    rounds.looks.at_most = seeds.back();
   }
   size_t look = 0;
   if (study.later.empty()) return rounds;
@@ -208,8 +220,7 @@ Rounds plan_rounds(const Study& study, const Records& records) {
     const Analysis results = analyse(round_results(rounds, records));
     if (look == 0 && widen_grids(rounds, results)) continue;
     if (look + 1 == seeds.size()) break;
-    const std::set<std::string> undecided = undecided_series(results);
-    if (undecided.empty() || !add_seeds(rounds, results, undecided, look + 1, seeds[look + 1])) break;
+    if (!add_seeds(rounds, results, records, look + 1, seeds[look + 1])) break;
     ++look;
   }
   return rounds;

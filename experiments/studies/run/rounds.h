@@ -27,9 +27,9 @@ struct Rounds {
 /// validation (claims/curve.h) stands at the end of a grid that is to be extended gets the next value beyond that end,
 /// for the seeds of the first round, until no choice stands at an end or the grid's limits are reached. After that
 /// choices stay: seeds of later rounds train with them alone. The claims are judged, at the share of their significance
-/// that a look may spend (claims/looks.h); while one of them is undecided, all x of each series that an undecided claim
-/// speaks of get the seeds of the next look, so that tests stay paired over seeds. Throws Error as Analysis
-/// does.
+/// that a look may spend (claims/looks.h); while further seeds may decide one that is undecided, the x that it still
+/// hangs on (Verdict::open) get the seeds of the next look, all that a comparison takes at once: it is paired over
+/// seeds. So do others of an undecided claim's series that have a stored trial of it. Throws Error as Analysis does.
 Rounds plan_rounds(const Study& study, const Records& records);
 
 /// Leaves out of `later` the seeds that no run has asked for, which neither its plan nor `records` have, unless there

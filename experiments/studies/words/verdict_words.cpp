@@ -240,6 +240,22 @@ std::string sentence(const Verdict& v) {
   return fmt::format("{} Undecided: {}.", text, what_is_open(v));
 }
 
+std::string remedy(const Hindrance& hindrance) {
+  const std::string grid =
+      fmt::format("sweep.\"{}\" = {{ best_of = {{ values = […], extend = true }} }}", hindrance.key);
+  switch (hindrance.what) {
+    case Hindrance::What::one_value:
+      return grid + " with several values, or single_rate = \"why one is enough\" in the claim";
+    case Hindrance::What::end_of_values:
+      return grid + ", which goes on beyond an end";
+    case Hindrance::What::reported_items:
+      return hindrance.key + " = 0.1";
+    case Hindrance::What::one_seed:
+      return hindrance.key + " = { from = 1, until = \"decided\" }";
+  }
+  return "";
+}
+
 std::string what_is_open(const Verdict& v) {
   if (v.status != VerdictStatus::undecided) return "";
   if (!v.reason.empty()) return v.reason;

@@ -27,6 +27,8 @@ std::string needs(const Verdict& verdict);
 std::string summary(const Verdict& verdict);
 /// The verdict in plain words: what was measured, what the claim needs and what decides, or why it was not judged.
 std::string sentence(const Verdict& verdict);
+/// What to write into a study's file so that claims of this one can be decided: "task.test = 0.1".
+std::string remedy(const Hindrance& hindrance);
 /// Of an undecided one: what would decide it, or why more seeds would not; "" for others.
 std::string what_is_open(const Verdict& verdict);
 

@@ -110,7 +110,16 @@ class Judge:
         if case.exact or case.claim["kind"] not in COMPARES or case.claim.get("single_rate"):
             return ""
         points = [p for curve in self.compared(case) for p in curve.values()]
-        return "rates not tuned" if any(p.key_alone() or p.key_at_edge() for p in points) else ""
+        is_untuned = any(p.key_alone() or p.key_at_edge() for p in points) or self.has_fixed_rate(case)
+        return "rates not tuned" if is_untuned else ""
+
+    def has_fixed_rate(self, case):
+        """Whether a trained model that the claim compares had the study's one rate."""
+        rate, series = "train.optimizer.lr", {case.series, case.claim.get("than", {}).get("series")}
+        if self.tables["report"]["x"]["key"] == rate or self.tables.get("train", {}).get("timed"):
+            return False
+        return any(t.steps > 0 and case.metric in t.validation and rate not in dict(t.choice)
+                   for t in self.trials if t.series in series and t.finished)
 
     def shared(self, case):
         if case.exact or case.claim["kind"] not in COMPARES:

@@ -75,6 +75,7 @@ struct StepsRatio : ClaimKind {
   static Point steps_to(const Case& c, const Curve& curve) {
     const std::vector<Point>& points = curve.points;
     Point found;
+    for (const Point& p : points) found.of.insert(found.of.end(), p.of.begin(), p.of.end());
     for (const auto& entry : points.front().values) {
       const int64_t seed = entry.first;
       if (std::any_of(points.begin(), points.end(), [&](const Point& p) { return !p.values.contains(seed); })) continue;
