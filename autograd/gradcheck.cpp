@@ -58,6 +58,13 @@ class Checker {
     return dot(u_, f_(moved).value().to_vector<double>());
   }
 
+  /// The key of another choice: with the cotangent as direction, u·Au would not tell A from its transpose.
+  engine::RngKey key_of(size_t choice) const {
+    engine::RngKey key = key_;
+    key.stream += static_cast<uint32_t>(choice);
+    return key;
+  }
+
   void check_input(size_t i, const Tensor& gradient) {
     const Values x = inputs_[i].value().to_vector<double>();
     const Values g = gradient.defined() ? gradient.to_vector<double>() : Values(x.size(), 0.0);
@@ -65,7 +72,7 @@ class Checker {
     const bool all = options_.elements == 0 || n <= options_.elements;
     const int64_t count = all ? n : options_.elements;
     for (int64_t k = 0; k < count; ++k) {
-      const int64_t at = all ? k : random_bits(key_, static_cast<uint64_t>(k)) % n;
+      const int64_t at = all ? k : random_bits(key_of(2 * i + 1), static_cast<uint64_t>(k)) % n;
       const auto e = static_cast<size_t>(at);
       Values direction(x.size(), 0.0);
       direction[e] = 1;
@@ -73,7 +80,7 @@ class Checker {
               options_.step * std::max(1.0, std::fabs(x[e])));
     }
     if (all) return;
-    Values direction = engine::random_normal({n}, 0, 1, key_, DType::f64).to_vector<double>();
+    Values direction = engine::random_normal({n}, 0, 1, key_of(2 * i + 2), DType::f64).to_vector<double>();
     const double length = norm(direction);
     double largest = 1;
     for (size_t k = 0; k < x.size(); ++k) direction[k] /= length, largest = std::max(largest, std::fabs(x[k]));

@@ -26,10 +26,10 @@ struct GradcheckResult {
   std::string message;
 };
 
-/// Compares the tape's gradients of <u, f(inputs)>, u a random cotangent, with central differences, for elements of
-/// every input that requires a gradient. All floating inputs must be f64. A sum() instead of u would miss anything that
-/// keeps the total, such as softmax. `f` must be deterministic. Throws Error if no input requires a gradient, or if an
-/// input or the result is f32.
+/// Compares the tape's gradients of <u, f(inputs)>, u drawn from key `cotangent`, with central differences, for
+/// elements of every input that requires a gradient. All floating inputs must be f64. A sum() instead of u would miss
+/// anything that keeps the total, such as softmax. `f` must be deterministic. Throws Error if no input requires a
+/// gradient, or if an input or the result is f32.
 GradcheckResult gradcheck(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs,
                           const engine::RngKey& cotangent, const GradcheckOptions& options = {});
 

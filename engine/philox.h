@@ -30,7 +30,7 @@ HEADROOM_HD inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std
 }
 
 /// A key of addressed, not sequential, random values: element i of a fill is a pure function of (seed, stream,
-/// offset + i).
+/// offset + i). Reading past its count is an Error, since the values after it are another key's.
 struct RngKey {
   uint64_t seed = 0;    ///< Philox key
   uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word
@@ -38,6 +38,8 @@ struct RngKey {
   /// Null, or the address of the step's start (StepState::random_offset): replaying a step with such a key gives the
   /// next step's values. Read on its own device, each time values are made.
   const uint64_t* base = nullptr;
+  uint64_t count =
+      ~uint64_t{0};  ///< values it holds: as many as Rng::take() was asked for; a key written out has no end
 
   /// The first element. Everything that makes values from a key must ask here.
   HEADROOM_HD uint64_t first() const { return offset + (base ? *base : 0); }
@@ -67,8 +69,14 @@ HEADROOM_HD inline std::array<uint32_t, 4> random_words(const PhiloxKeys& keys, 
   return c;
 }
 
-/// The 32 random bits of element i of a key.
+/// Throws Error: element i is not the key's.
+[[noreturn]] void fail_past_end(const RngKey& key, uint64_t i);
+
+/// The 32 random bits of element i of a key. On the host it throws Error past the key's count; kernels check before.
 HEADROOM_HD inline uint32_t random_bits(const RngKey& key, uint64_t i) {
+#ifndef __CUDA_ARCH__
+  if (i >= key.count) fail_past_end(key, i);
+#endif
   const uint64_t index = key.first() + i;
   const std::array<uint32_t, 4> words = random_words(key, index / 4);
   // Selects instead of indexing: an array with a variable index would go to a GPU thread's local memory.

@@ -81,15 +81,9 @@ void run_integers(RandomIntegersCall& c) {
   });
 }
 
-/// A base on a device holds a multiple of four: StepState's own rule, which the host cannot look at.
-void check_offset(const RngKey& key, Device device) {
-  const uint64_t first = device.is_cpu() ? key.first() : key.offset;
-  require(first % 4 == 0, "rng: offset {} is not a multiple of four", first);
-}
-
 Tensor filled(const Op<RandomCall>& op, const Shape& shape, RandomCall call, DType dtype, Device device) {
   require(dtype == DType::f32 || dtype == DType::f64, "{}: dtype {} is not f32 or f64", op.name(), name_of(dtype));
-  check_offset(call.key, device);
+  check_key(op.name(), call.key, shape.numel(), device);
   call.y = Tensor::empty(shape, dtype, device);
   op.check(call);
   if (call.y.numel() > 0) op.run(call);
@@ -109,16 +103,32 @@ Op<RandomCall> random_normal_op{
 Op<RandomIntegersCall> random_integers_op{
     "random_integers", {{.name = "loops", .dtypes = DType::i64, .run = run_integers, .is_reference = true}}};
 
+void fail_past_end(const RngKey& key, uint64_t i) {
+  fail("rng: value {} of a key that holds {}: take as many as are read", i, key.count);
+}
+
+void check_key(const char* op, const RngKey& key, int64_t count, Device device) {
+  // A base on a device holds a multiple of four: StepState's own rule, which the host cannot look at.
+  const uint64_t first = device.is_cpu() ? key.first() : key.offset;
+  require(first % 4 == 0, "{}: the key's offset {} is not a multiple of four", op, first);
+  require(static_cast<uint64_t>(count) <= key.count,
+          "{}: needs {} random values, and the key holds {}: the ones after them are another key's", op, count,
+          key.count);
+}
+
 RngKey Rng::take(const std::string& stream, int64_t count) {
-  require(count >= 0, "rng: {} values of stream '{}'", count, stream);
   uint64_t& next = offsets_[stream];
+  const uint64_t step = (static_cast<uint64_t>(count) + 3) / 4 * 4;
+  require(count >= 0 && step <= ~next, "rng: {} values of stream '{}', which is at {}", count, stream, next);
   const auto found = bases_.find(stream);
   const Base base = found == bases_.end() ? Base{} : found->second;
-  const auto lane = lanes_.find(stream);
-  const bool is_main = lane == lanes_.end() || lane->second == 0;
-  const uint32_t number = hash_name(is_main ? stream : stream + "." + std::to_string(lane->second));
-  const RngKey key{seed_, number, next - base.value, base.address};
-  next += (static_cast<uint64_t>(count) + 3) / 4 * 4;
+  const auto found_lane = lanes_.find(stream);
+  const std::pair name(stream, found_lane == lanes_.end() ? 0 : found_lane->second);
+  const uint32_t number = hash_name(name.second == 0 ? stream : stream + "." + std::to_string(name.second));
+  const auto& known = names_.try_emplace(number, name).first->second;
+  require(known == name, "rng: streams '{}' and '{}' would have the same values: rename one", known.first, stream);
+  const RngKey key{seed_, number, next - base.value, base.address, static_cast<uint64_t>(count)};
+  next += step;
   return key;
 }
 
@@ -142,7 +152,7 @@ Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& 
 Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key) {
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   require(low < high && range <= (uint64_t{1} << 32), "random_integers: [{}, {}) is empty or too wide", low, high);
-  check_offset(key, context().device);
+  check_key("random_integers", key, shape.numel(), context().device);
   RandomIntegersCall call{Tensor::empty(shape, DType::i64, context().device), low, range, key};
   random_integers_op.check(call);
   if (call.y.numel() > 0) random_integers_op.run(call);

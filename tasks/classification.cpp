@@ -38,9 +38,7 @@ Tensor Classification::label(const Tensor& tokens_in) const {
 }
 
 Batch Classification::sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const {
-  const int64_t count = sequences * config_.length;
-  const Tensor tokens =
-      engine::random_integers({sequences, config_.length}, 0, config_.vocab, rng.take(stream, count));  // (B, T)
+  const Tensor tokens = engine::random_integers({sequences, config_.length}, rng, stream, 0, config_.vocab);  // (B, T)
   return {tokens, label(tokens)};
 }
 

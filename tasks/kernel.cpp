@@ -64,12 +64,10 @@ engine::Tensor lag_projection(const KernelConfig& config, int64_t lag, int64_t t
   if (i >= config.ranks.size()) return {};
   const int64_t rank = config.ranks[i];
   engine::Rng rng(static_cast<uint64_t>(config.rank_seed));
-  const int64_t values = rank * token_dim;
-  const engine::Tensor drawn = engine::random_normal(
-      {rank, token_dim}, 0, 1, rng.take(fmt::format("directions of lag {}", lag), values + values % 2),
-      engine::DType::f64);                                 // (r, d)
-  const engine::Tensor q = engine::linalg::svd(drawn).vt;  // (r, d), orthonormal rows
-  return engine::matmul(q, q, true, false);                // (d, d)
+  const engine::Tensor drawn = engine::random_normal({rank, token_dim}, rng, fmt::format("directions of lag {}", lag),
+                                                     0, 1, engine::DType::f64);  // (r, d)
+  const engine::Tensor q = engine::linalg::svd(drawn).vt;                        // (r, d), orthonormal rows
+  return engine::matmul(q, q, true, false);                                      // (d, d)
 }
 
 std::string describe(const KernelConfig& config) {

@@ -85,7 +85,7 @@ Tensor LinearFunctional::target(const Tensor& x_in) const {
 
 Batch LinearFunctional::sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const {
   const engine::Shape shape{sequences, config_.length, config_.token_dim};
-  const Tensor x = engine::random_normal(shape, 0, 1, rng.take(stream, (shape.numel() + 1) / 2 * 2));  // (B, T, d)
+  const Tensor x = engine::random_normal(shape, rng, stream);  // (B, T, d)
   if (config_.input == TokenInput::unit) normalise_rows(x);
   return {x, target(x)};
 }

@@ -78,9 +78,8 @@ ModelInterface Volterra::model_interface() const {
 
 Batch Volterra::sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const {
   const engine::Shape shape{sequences, config_.length, config_.token_dim};
-  const engine::RngKey key = rng.take(stream, (shape.numel() + 1) / 2 * 2);
-  const Tensor x = config_.input == VolterraInput::rademacher ? rademacher(shape, key)
-                                                              : engine::random_normal(shape, 0, 1, key);  // (B, T, d)
+  const Tensor x = config_.input == VolterraInput::rademacher ? rademacher(shape, rng.take(stream, shape.numel()))
+                                                              : engine::random_normal(shape, rng, stream);  // (B, T, d)
   return {.input = x, .target = target(x)};
 }
 

@@ -93,6 +93,7 @@ Tensor choose_token(const Tensor& logits, const TokenFilter& filter, const RngKe
   ChooseTokenCall call{logits, filter, key};
   choose_token_op.check(call);
   require(logits.rank() == 1 && logits.numel() > 0, "choose_token: {} is no list of logits", logits);
+  require(filter.temperature == 0 || key.count > 0, "choose_token: the key holds no random value");
   call.token = Tensor::empty({}, DType::i64, logits.device());  // ()
   choose_token_op.run(call);
   return call.token;

@@ -13,9 +13,8 @@ ModelEdit classifier_of(ModelEdit model, int64_t classes, engine::Rng& rng) {
   config.output_dim = classes;
   config.pooling = Pooling::last;
   std::erase_if(model.weights, [](const auto& weight) { return weight.first.starts_with("readout."); });
-  const engine::RngKey key = rng.take("init", classes * config.width);
-  model.weights.emplace_back("readout.weight",
-                             engine::random_normal({classes, config.width}, 0, head_std, key));  // (classes, D)
+  model.weights.emplace_back("readout.weight", engine::random_normal({classes, config.width}, rng, "init", 0,
+                                                                     head_std));  // (classes, D)
   return model;
 }
 

@@ -29,11 +29,11 @@ Tensor Initializer::bias(int64_t out, int64_t in) const {
 }
 
 Tensor Initializer::normal(const Shape& shape, double std) const {
-  return engine::random_normal(shape, 0, std, rng_.take("init", shape.numel()), dtype_);
+  return engine::random_normal(shape, rng_, "init", 0, std, dtype_);
 }
 
 Tensor Initializer::uniform(const Shape& shape, double bound) const {
-  return engine::random_uniform(shape, -bound, bound, rng_.take("init", shape.numel()), dtype_);
+  return engine::random_uniform(shape, rng_, "init", -bound, bound, dtype_);
 }
 
 }  // namespace headroom::models

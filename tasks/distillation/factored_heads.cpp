@@ -35,7 +35,7 @@ HeadFactors svd_factors(const Tensor& weight, int64_t heads, int64_t rank) {
 HeadFactors kaiming_factors(const Tensor& weight, int64_t heads, int64_t rank, engine::Rng& rng) {
   const auto drawn = [&](int64_t rows, int64_t columns) {
     const double deviation = std::sqrt(2 / static_cast<double>(columns));
-    return engine::random_normal({rows, columns}, 0, deviation, rng.take("init", rows * columns), DType::f64);
+    return engine::random_normal({rows, columns}, rng, "init", 0, deviation, DType::f64);
   };
   Tensor left = drawn(weight.dim(0), rank);
   return {left, drawn(heads * rank, weight.dim(1))};

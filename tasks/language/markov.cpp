@@ -47,9 +47,8 @@ MarkovSource::MarkovSource(const MarkovConfig& config) : config_(config) {
   contexts_ = power(config.symbols, config.order);
   const int64_t entries = contexts_ * config.symbols;
   engine::Rng rng(static_cast<uint64_t>(config.seed));
-  transitions_ = engine::random_normal({entries}, 0, config.sharpness, rng.take("transitions", (entries + 1) / 2 * 2),
-                                       engine::DType::f64)
-                     .to_vector<double>();
+  transitions_ =
+      engine::random_normal({entries}, rng, "transitions", 0, config.sharpness, engine::DType::f64).to_vector<double>();
   for (int64_t c = 0; c < contexts_; ++c) {
     double* row = transitions_.data() + c * config.symbols;
     double sum = 0;

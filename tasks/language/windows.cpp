@@ -8,8 +8,7 @@ namespace headroom::tasks {
 
 std::vector<int64_t> random_windows(int64_t available, int64_t width, int64_t sequences, engine::Rng& rng) {
   require(available >= width, "windows of {} tokens: the text has {}", width, available);
-  return engine::random_integers({sequences}, 0, available - width + 1, rng.take("data", sequences))
-      .to_vector<int64_t>();
+  return engine::random_integers({sequences}, rng, "data", 0, available - width + 1).to_vector<int64_t>();
 }
 
 std::vector<int64_t> even_windows(int64_t available, int64_t width, int64_t length, int64_t sequences) {

@@ -182,8 +182,8 @@ Tensor embedded_tokens(const HeadSource& source, int64_t length, uint64_t seed) 
   require(model.has_tensor("tokens.weight"), "{}: the model has no vocabulary to draw tokens from", model.name());
   const Tensor table = model.tensor("tokens.weight");  // (V, D)
   engine::Rng rng(seed);
-  const Tensor ids = engine::random_integers({length}, 0, table.dim(0), rng.take("vocabulary", length));  // (L)
-  Tensor x = engine::embedding(table, ids);                                                               // (L, D)
+  const Tensor ids = engine::random_integers({length}, rng, "vocabulary", 0, table.dim(0));  // (L)
+  Tensor x = engine::embedding(table, ids);                                                  // (L, D)
   const models::PositionScheme& scheme = models::scheme_named(model.get<std::string>("positions"));
   if (scheme.is_learned()) {
     const Tensor learned = model.tensor("positions");  // (max_length, D)

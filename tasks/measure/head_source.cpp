@@ -27,8 +27,8 @@ HeadMaps load_head(const HeadSource& source, uint64_t seed) {
   const double std = source.gain / std::sqrt(static_cast<double>(source.width));
   const engine::Shape shape{source.head_dim, source.width};
   HeadMaps maps;
-  maps.wq = drawn_normal(shape, std, rng, "queries");
-  maps.wk = drawn_normal(shape, std, rng, "keys");
+  maps.wq = engine::random_normal(shape, rng, "queries", 0, std, engine::DType::f64);
+  maps.wk = engine::random_normal(shape, rng, "keys", 0, std, engine::DType::f64);
   return maps;
 }
 

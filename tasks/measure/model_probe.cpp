@@ -135,8 +135,9 @@ std::vector<ProbeSpans> draw_spans(const std::vector<int64_t>& lengths, int64_t 
     require(length <= tokens, "probe: the text has {} tokens, a piece takes {}: use smaller lengths or a longer text",
             tokens, length);
     // A stream per length: what other lengths are asked for does not move these pieces.
-    const engine::RngKey key = rng.take("probe " + std::to_string(length), count);
-    spans.push_back({length, engine::random_integers({count}, 0, tokens - length + 1, key).to_vector<int64_t>()});
+    const engine::Tensor starts =
+        engine::random_integers({count}, rng, "probe " + std::to_string(length), 0, tokens - length + 1);  // (count)
+    spans.push_back({length, starts.to_vector<int64_t>()});
   }
   return spans;
 }

@@ -151,8 +151,8 @@ int64_t StudiedModel::start_of(const StudiedTextConfig& text, int64_t tokens, in
   require(length <= tokens, "{}: has {} tokens, a span takes {}", text.text, tokens, length);
   if (text.spans.empty()) {
     engine::Rng rng(static_cast<uint64_t>(index));
-    const auto key = rng.take(fmt::format("span of {}", length), 1);
-    return engine::random_integers({1}, 0, tokens - length + 1, key).to_vector<int64_t>()[0];
+    const std::string stream = fmt::format("span of {}", length);
+    return engine::random_integers({1}, rng, stream, 0, tokens - length + 1).to_vector<int64_t>()[0];
   }
   const fs::path file = find_file(text.spans, roots_);
   const std::vector<int64_t> starts = starts_in(file, length);
@@ -171,8 +171,8 @@ std::vector<int64_t> StudiedModel::span(const StudiedTextConfig& text, int64_t l
           config_.model, longest);
   if (is_random(text)) {
     engine::Rng rng(static_cast<uint64_t>(index));
-    const auto key = rng.take(fmt::format("tokens of {}", length), length);
-    return engine::random_integers({length}, 0, model.config.vocab, key).to_vector<int64_t>();
+    const std::string stream = fmt::format("tokens of {}", length);
+    return engine::random_integers({length}, rng, stream, 0, model.config.vocab).to_vector<int64_t>();
   }
   const std::vector<int32_t>& all = tokens(find_file(text.text, roots_));
   const std::optional<int64_t> begin = model.text_begin();

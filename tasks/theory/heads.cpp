@@ -15,16 +15,11 @@ void require_finite(const std::string& name, const Tensor& x) {
     require(std::isfinite(value), "{}: holds {}; expected finite numbers", name, value);
 }
 
-Tensor drawn_normal(const engine::Shape& shape, double std, engine::Rng& rng, const char* stream) {
-  const int64_t numbers = shape.numel();
-  return engine::random_normal(shape, 0, std, rng.take(stream, numbers + numbers % 2), DType::f64);
-}
-
 Tensor random_tokens(int64_t width, int64_t length, double norm, uint64_t seed) {
   require(width >= 1 && length >= 1 && norm > 0, "tokens: width {} and length {} need >= 1, norm {} > 0", width, length,
           norm);
   engine::Rng rng(seed);
-  Tensor x = drawn_normal({width, length}, 1, rng, "tokens");  // (D, L)
+  Tensor x = engine::random_normal({width, length}, rng, "tokens", 0, 1, DType::f64);  // (D, L)
   auto* data = x.mutable_data<double>();
   for (int64_t t = 0; t < length; ++t) {
     double square = 0;

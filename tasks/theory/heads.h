@@ -31,9 +31,6 @@ struct HeadMaps {
 /// Throws Error naming x (f64) and the number if one is not finite.
 void require_finite(const std::string& name, const engine::Tensor& x);
 
-/// Independent N(0, std²), f64, from the generator's named stream.
-engine::Tensor drawn_normal(const engine::Shape& shape, double std, engine::Rng& rng, const char* stream);
-
 /// Random tokens (D, L), f64: uniform on the sphere of the given norm.
 engine::Tensor random_tokens(int64_t width, int64_t length, double norm, uint64_t seed);
 

@@ -74,10 +74,9 @@ std::vector<double> sample_residuals(int64_t dim, int64_t rank, int64_t samples,
   std::vector<double> squares;
   for (int64_t i = 0; i < samples; ++i) {
     engine::check_stopped();
-    const int64_t numbers = rank * dim;
-    const engine::Tensor normal = engine::random_normal({dim, rank}, 0, 1, rng.take("subspaces", numbers + numbers % 2),
-                                                        engine::DType::f64);  // (D, r)
-    const engine::Tensor basis = engine::linalg::qr(normal).q.contiguous();   // (D, r)
+    const engine::Tensor normal =
+        engine::random_normal({dim, rank}, rng, "subspaces", 0, 1, engine::DType::f64);  // (D, r)
+    const engine::Tensor basis = engine::linalg::qr(normal).q.contiguous();              // (D, r)
     double kept = 0;
     for (int64_t j = 0; j < rank; ++j) kept += std::pow(basis.data<double>()[j], 2);  // |Π e_1|²
     squares.push_back(std::clamp(1 - kept, 0.0, 1.0));

@@ -121,7 +121,7 @@ class Scores {
 
  private:
   void add(const char* name, const Shape& shape, Rng& rng) {
-    Tensor x = engine::random_normal(shape, 0, 1, rng.take(name, (shape.numel() + 1) / 2 * 2), DType::f64);
+    Tensor x = engine::random_normal(shape, rng, name, 0, 1, DType::f64);
     double* at = x.mutable_data<double>();
     const int64_t each = shape.numel() / shape[0];
     for (int64_t i = 0; i < shape[0]; ++i) {

@@ -35,6 +35,7 @@ AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tenso
   if (p.kv_heads < 1 || p.heads % p.kv_heads != 0)
     fail("attention: {} query heads cannot share {} key-value heads: {}", p.heads, p.kv_heads, shapes(q, k, v));
   require(p.dropout >= 0 && p.dropout < 1, "attention: dropout {} is not in [0, 1)", p.dropout);
+  if (p.dropout > 0) check_key("attention", p.dropout_key, p.batch * p.heads * p.queries * p.keys, q.device());
   require(p.window == 0 || (p.window > 0 && p.causal),
           "attention: a window of {}{}; it must be positive, and attention causal", p.window,
           p.causal ? "" : " without causality");

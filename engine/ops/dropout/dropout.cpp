@@ -61,8 +61,7 @@ Tensor dropout(const Tensor& x, double p, const RngKey& key) {
   dropout_op.check(call);
   require(p >= 0 && p < 1, "dropout: p = {} is not in [0, 1)", p);
   call.threshold = static_cast<uint32_t>(std::min(std::floor(p * 0x1p32 + 0.5), 0x1p32 - 1));
-  const uint64_t first = x.device().is_cpu() ? key.first() : key.offset;
-  require(first % 4 == 0, "dropout: the key's offset {} is not a multiple of four", first);
+  check_key("dropout", key, x.numel(), x.device());
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());
   if (x.numel() > 0) dropout_op.run(call);
   return call.y;

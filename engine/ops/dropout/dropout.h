@@ -5,8 +5,8 @@
 namespace headroom::engine {
 
 /// y_i = x_i / (1 - p) if random_bits(key, i) ≥ p · 2³², else 0 (Srivastava et al., 2014). A pure function of x, p and
-/// key, linear in x: dx = dropout(dy, p, key), so no mask is kept. Throws Error unless 0 ≤ p < 1 and the key's offset
-/// is a multiple of four; a base on a device, which only kernels read, must be one too.
+/// key, linear in x: dx = dropout(dy, p, key), so no mask is kept. Throws Error unless 0 ≤ p < 1 and
+/// check_key() takes the key.
 Tensor dropout(const Tensor& x, double p, const RngKey& key);
 
 struct DropoutCall {

@@ -38,9 +38,8 @@ class Recall : public SampledTask {
   }
 
   Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override {
-    const engine::RngKey bits = rng.take(stream, sequences * length());
-    std::vector<int64_t> tokens =
-        engine::random_integers({sequences, length()}, 0, int64_t{1} << 30, bits).to_vector<int64_t>();  // (B, T)
+    std::vector<int64_t> tokens = engine::random_integers({sequences, length()}, rng, stream, 0, int64_t{1} << 30)
+                                      .to_vector<int64_t>();  // (B, T)
     std::vector<int64_t> answers(tokens.size(), ignore_index), keys(static_cast<size_t>(config_.keys));
     for (int64_t* row = tokens.data(); row != tokens.data() + tokens.size(); row += length()) {
       std::iota(keys.begin(), keys.end(), 0);

@@ -48,9 +48,9 @@ double measured_peak() {
   static std::mutex mutex;
   static std::map<int, double> best_of_threads;
   engine::Rng rng(0);
-  const engine::Tensor a = engine::random_normal({n, n}, 0, 1, rng.take("a", n * n));  // (n, n)
-  const engine::Tensor b = engine::random_normal({n, n}, 0, 1, rng.take("b", n * n));  // (n, n)
-  engine::matmul(a, b);                                                                // (n, n), warms up
+  const engine::Tensor a = engine::random_normal({n, n}, rng, "a");  // (n, n)
+  const engine::Tensor b = engine::random_normal({n, n}, rng, "b");  // (n, n)
+  engine::matmul(a, b);                                              // (n, n), warms up
   const std::lock_guard lock(mutex);
   double& best = best_of_threads[engine::num_threads()];
   for (int left = patience; left > 0; --left) {

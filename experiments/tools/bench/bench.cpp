@@ -30,19 +30,18 @@ tasks::Batch random_batch(const Workload& workload, engine::DType dtype) {
   engine::Rng rng(0);
   const models::TransformerConfig& model = workload.model;
   const int64_t batch = workload.batch, length = workload.length, tokens = batch * length;
-  const auto key = [&](int64_t count) { return rng.take("data", count + count % 2); };
+  const char* data = "data";
   if (workload.objective == Objective::mse) {
     const engine::Shape shape{batch, length, model.input_dim};
-    const int64_t n = shape.numel();
-    return {engine::random_normal(shape, 0, 1, key(n), dtype), engine::random_normal(shape, 0, 1, key(n), dtype)};
+    return {engine::random_normal(shape, rng, data, 0, 1, dtype), engine::random_normal(shape, rng, data, 0, 1, dtype)};
   }
-  const Tensor input = engine::random_integers({batch, length}, 0, model.vocab, key(tokens));  // (B, T)
+  const Tensor input = engine::random_integers({batch, length}, rng, data, 0, model.vocab);  // (B, T)
   if (workload.objective == Objective::classify)
-    return {input, engine::random_integers({batch}, 0, model.output_dim, key(batch))};
+    return {input, engine::random_integers({batch}, rng, data, 0, model.output_dim)};
   std::vector<int64_t> target =
-      engine::random_integers({batch, length}, 0, model.vocab, key(tokens)).to_vector<int64_t>();
+      engine::random_integers({batch, length}, rng, data, 0, model.vocab).to_vector<int64_t>();
   if (workload.objective == Objective::mlm) {
-    const engine::RngKey mask = key(tokens);
+    const engine::RngKey mask = rng.take(data, tokens);
     constexpr double share = 0.15 * 4294967296.0;  // of the tokens is predicted
     for (size_t i = 0; i < target.size(); ++i)
       if (engine::random_bits(mask, i) > share) target[i] = tasks::ignore_index;

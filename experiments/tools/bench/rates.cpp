@@ -42,7 +42,7 @@ double measure_product(const engine::Product& p) {
   using engine::bf16, engine::DType, engine::ProductPath;
   const int64_t batch = std::min<int64_t>(p.batch, 4 * engine::num_threads());
   engine::Rng rng(0);
-  const auto random = [&](int64_t n) { return engine::random_normal({n}, 0, 1, rng.take("factor", n + n % 2)); };
+  const auto random = [&](int64_t n) { return engine::random_normal({n}, rng, "factor"); };
   const Tensor a = random(batch * p.m * p.k), b = random(batch * p.k * p.n), c = Tensor::empty({batch * p.m * p.n});
   const int64_t a_stride = p.transpose_a ? p.m : p.k, b_stride = p.transpose_b ? p.k : p.n;
   std::vector<int64_t> a_offsets, b_offsets;
@@ -93,7 +93,7 @@ double measure_exponential() {
   constexpr int64_t block = 4096, rounds = 16;
   const int64_t tasks = 16 * engine::num_threads();
   engine::Rng rng(0);
-  const Tensor x = engine::random_normal({block}, -2, 1, rng.take("x", block));
+  const Tensor x = engine::random_normal({block}, rng, "x", -2);
   return least_seconds([&] {
            engine::parallel_for(tasks, [&](int64_t) {
              float y[block];

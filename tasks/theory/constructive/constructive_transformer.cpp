@@ -56,8 +56,7 @@ Tensor ConstructiveTransformer::forward(const Tensor& x) const {
 Tensor unit_tokens(int64_t sequences, int64_t length, int64_t token_dim, uint64_t seed, DType dtype) {
   const engine::Shape shape{sequences, length, token_dim};
   engine::Rng rng(seed);
-  const Tensor x =
-      engine::random_normal(shape, 0, 1, rng.take("inputs", shape.numel() + shape.numel() % 2), DType::f64);
+  const Tensor x = engine::random_normal(shape, rng, "inputs", 0, 1, DType::f64);
   auto* values = x.mutable_data<double>();
   for (int64_t t = 0; t < sequences * length; ++t) {
     double square = 0;
