@@ -9,6 +9,7 @@
 #include "engine/context.h"
 #include "engine/dispatch/op.h"
 #include "engine/error.h"
+#include "engine/ops/concat/concat.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
 
@@ -26,8 +27,15 @@ constexpr int64_t gradcheck_elements = 96;
 /// One sample of one op, and its checks. Each check returns an empty string or the error.
 class SampleChecker {
  public:
-  SampleChecker(const std::string& op, const Sample& sample, engine::Device device)
-      : sample_(sample), name_(op + "/" + sample.label), inputs_(sample.inputs), device_(device) {
+  SampleChecker(const std::string& op, const OpSamples& samples, const Sample& sample, engine::Device device)
+      : sample_(sample),
+        name_(op + "/" + sample.label),
+        inputs_(sample.inputs),
+        device_(device),
+        tolerances_(sample.tolerances) {
+    for (const auto& [own, shared] :
+         {std::pair(&tolerances_.value, samples.value), std::pair(&tolerances_.gradient, samples.gradient)})
+      if (own->ulps < 0) *own = {shared.ulps, shared.scale, own->least};
     for (const Input& input : inputs_) wanted_.push_back(input.differentiable());
     f32_ = moved(data(DType::f32));
   }
@@ -37,7 +45,7 @@ class SampleChecker {
   std::string fast() const {
     const Run got = run(f32_);
     if (got.value.dtype() != DType::f32) return fmt::format("f32 inputs gave {}", got.value.str());
-    return compare_close(got, truth(), inputs_, sample_.tolerances.value, sample_.tolerances.gradient);
+    return compare_close(got, truth(), inputs_, tolerances_.value, tolerances_.gradient);
   }
 
   std::string bf16() const {
@@ -50,12 +58,12 @@ class SampleChecker {
     const Tensor cotangent = op_suite::cotangent_for(name_, got.value).to(DType::f64).to(engine::cpu);
     const engine::ReferenceScope scope;
     const Run want = op_suite::run(name_, sample_.run, exact, wanted_, cotangent);
-    return compare_close(got, want, inputs_, sample_.tolerances.reduced, sample_.tolerances.reduced);
+    return compare_close(got, want, inputs_, tolerances_.reduced, tolerances_.reduced);
   }
 
   std::string reference() const {
     const engine::ReferenceScope scope;
-    const Tolerance tolerance = sample_.tolerances.reference;
+    const Tolerance tolerance = tolerances_.reference;
     return compare_close(run(f32_), truth(), inputs_, tolerance, tolerance);
   }
 
@@ -69,7 +77,7 @@ class SampleChecker {
       std::vector<Tensor> placed;
       for (const Tensor& x : f32_) placed.push_back(laid_out(x, layout));
       const Run got = op_suite::run(name_, sample_.run, placed, wanted_, laid_out(cotangent, layout));
-      const Tolerance tolerance = sample_.tolerances.strided;
+      const Tolerance tolerance = tolerances_.strided;
       const std::string wrong = tolerance.ulps > 0 || tolerance.scale > 0
                                     ? compare_close(got, want, inputs_, tolerance, tolerance)
                                     : compare_bits(got, want, inputs_);
@@ -173,9 +181,31 @@ class SampleChecker {
     return "";
   }
 
+  /// A share of the largest element would excuse any error in small ones.
+  std::string bound() const {
+    const auto& [value, gradient] = std::pair(tolerances_.value, tolerances_.gradient);
+    const bool has_gradient = std::find(wanted_.begin(), wanted_.end(), true) != wanted_.end();
+    if (value.ulps < 0 || (has_gradient && gradient.ulps < 0))
+      return "no error bound is stated: elementwise(ulps, slope_ulps), or OpSamples' value and gradient";
+    const Tensor y = run(f32_).value;
+    if (value.scale == 0 || y.rank() < 2 || y.numel() == 0 || y.dim(-1) == y.numel()) return "";
+    const auto rolled = [](const Tensor& x) {
+      const Tensor flat = x.reshape({-1});
+      return engine::concat({flat.slice(0, 1, x.numel()), flat.slice(0, 0, 1)}, 0).reshape(x.shape());
+    };
+    std::vector<Tensor> moved;
+    for (const Tensor& x : f32_) {
+      if (x.shape() != y.shape()) return "";
+      moved.push_back(rolled(x));
+    }
+    return compare_bits(run(moved).value, rolled(y)).empty()
+               ? "each element depends on its own operands alone: state the value's bound in ulp, without a scale"
+               : "";
+  }
+
   std::string twin() const {
     const Run want = op_suite::run(name_, sample_.twin, f32_, wanted_);
-    return compare_close(run(f32_), want, inputs_, sample_.tolerances.twin, sample_.tolerances.twin);
+    return compare_close(run(f32_), want, inputs_, tolerances_.twin, tolerances_.twin);
   }
 
  private:
@@ -200,7 +230,7 @@ class SampleChecker {
     std::vector<Var> inputs;
     for (size_t i = 0; i < values.size(); ++i) inputs.emplace_back(values[i], wanted[i]);
     GradcheckOptions options;
-    options.tolerance = sample_.tolerances.gradcheck;
+    options.tolerance = tolerances_.gradcheck;
     options.elements = gradcheck_elements;
     const GradcheckResult result = autograd::gradcheck(f, inputs, op_suite::key_of(name_ + "/cotangent"), options);
     return result.ok ? "" : result.message;
@@ -216,8 +246,7 @@ class SampleChecker {
     }
     const Run got = op_suite::run(name_, f, narrow, wanted);
     const engine::ReferenceScope scope;
-    return compare_close(got, op_suite::run(name_, f, wide, wanted), inputs_, sample_.tolerances.value,
-                         sample_.tolerances.gradient);
+    return compare_close(got, op_suite::run(name_, f, wide, wanted), inputs_, tolerances_.value, tolerances_.gradient);
   }
 
   /// An input whose values suit both, when there are any.
@@ -234,6 +263,7 @@ class SampleChecker {
   std::string name_;
   const std::vector<Input>& inputs_;
   engine::Device device_;
+  Tolerances tolerances_;
   std::vector<bool> wanted_;
   std::vector<Tensor> f32_;  ///< on the device
 };
@@ -384,7 +414,7 @@ std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
     return table->has(device.kind, DType::bf16);
   });
   for (const Sample& sample : samples.samples) {
-    const SampleChecker checker(op.name, sample, device);
+    const SampleChecker checker(op.name, samples, sample, device);
     const auto add = [&](const char* name, std::string (SampleChecker::*check)() const) {
       add_check(out, op.name, sample.label, name, [&] { return (checker.*check)(); });
     };
@@ -398,6 +428,7 @@ std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
     add("threads", &SampleChecker::threads);
     add("unwritten", &SampleChecker::unwritten);
     add("overwritten", &SampleChecker::overwritten);
+    add("bound", &SampleChecker::bound);
     if (sample.twin) add("twin", &SampleChecker::twin);
   }
   for (const Refusal& refusal : samples.refusals) {

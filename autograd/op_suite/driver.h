@@ -32,6 +32,7 @@ struct Check {
 ///   overwritten an operand written to between forward and backward, floating, integer or bool: the same gradients or
 ///               an error that says so
 ///   twin        f32 against the composed twin, value and gradients, if there is one
+///   bound       the sample states its error bounds, in ulp alone if each element depends on its own operands only
 /// Then `refusal` per refusal (throws Error with the op's name and every mention); `no kernel`: a dtype that the table
 /// lacks is refused, naming op, dtype and device; `undefined`: a missing operand is refused, naming op and operand, or
 /// is optional; and `coverage`: labels unique, an empty and a size-1 sample, a refusal.

@@ -28,7 +28,7 @@ Input fixed(Input input);
 /// The largest difference a check allows: |got - want| ≤ ulps · ulp(want) + scale · S, where ulp(want) is the distance
 /// of neighbouring numbers of got's dtype and S the largest |want| of the tensor, at least `least`. `ulps` alone bounds
 /// small results like large ones; `scale` is for sums of terms of both signs, which round like the terms. If one is
-/// loosened, a comment next to the sample says why.
+/// loosened, a comment next to the sample says why. Fewer than 0 ulps: not stated.
 struct Tolerance {
   double ulps = 0, scale = 0;
   double least = 0;  ///< the size of terms that cancel by the formula
@@ -36,8 +36,8 @@ struct Tolerance {
 
 struct Tolerances {
   double gradcheck = 1e-6;       ///< f64, analytic against central differences
-  Tolerance value{4, 4e-6};      ///< f32 kernels against f64 reference loops: the value,
-  Tolerance gradient{4, 4e-6};   ///< and gradients
+  Tolerance value{-1};           ///< f32 kernels against f64 reference loops: the value,
+  Tolerance gradient{-1};        ///< and gradients; not stated: the op's
   Tolerance reference{4, 1e-4};  ///< f32 reference loops, which add one element after the other, against f64
   Tolerance twin{8, 8e-6};       ///< f32 fused against f32 composed
   /// bf16 against f64 on the same rounded inputs, in units of bf16: gradients of broadcast operands add rounded terms.
@@ -71,6 +71,8 @@ struct Refusal {
 struct OpSamples {
   std::vector<Sample> samples;    ///< including one with an empty and one with a size-1 input
   std::vector<Refusal> refusals;  ///< at least one
+  /// The largest errors of every sample that does not state its own, measured: see Tolerances.
+  Tolerance value{-1}, gradient{-1};
 };
 
 struct OpEntry {

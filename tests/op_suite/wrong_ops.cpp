@@ -25,6 +25,7 @@ OpSamples product_samples(std::function<Var(const Vars&)> run) {
   OpSamples out;
   for (const Shape& shape : {Shape{3, 5}, Shape{2, 20011}, Shape{1}, Shape{0, 4}})
     out.samples.push_back({shape.str(), {normal("a", shape), normal("b", shape)}, run});
+  out.value = out.gradient = {1};
   out.refusals = {{"shapes", {normal("a", {2, 3}), normal("b", {4})}, run, {"(2, 3)", "(4)"}}};
   return out;
 }
@@ -141,6 +142,29 @@ TEST_CASE("an elementwise op that is wrong only where its results are small fail
   });
   CHECK(caught(checks, "fast"));
   CHECK_FALSE(caught(checks, "gradcheck"));
+}
+
+/// ELU as e^x - 1, which has no digits left near 0.
+static OpSamples naive_elu_samples(Tolerance value) {
+  const auto run = [](const Vars& in) { return where(in[0] > 0, in[0], exp(in[0]) - 1); };
+  OpSamples out;
+  for (const Shape& shape : {Shape{2, 1031}, Shape{1}, Shape{0, 4}})
+    out.samples.push_back({shape.str(), {uniform("x", shape, -4, 4)}, run});
+  out.refusals = {{"integers", {integers("x", {3}, 0, 5)}, run, {"i64"}}};
+  out.value = value, out.gradient = {8};
+  return out;
+}
+
+TEST_CASE("a naive ELU fails fast, and must state its bound in ulp") {
+  const auto checks = [](OpSamples (*samples)()) { return check_op({"elu", samples}); };
+  CHECK(caught(checks([] { return naive_elu_samples({4}); }), "fast"));
+  const std::vector<Check> shared = checks([] { return naive_elu_samples({4, 4e-6}); });
+  CHECK_FALSE(caught(shared, "fast"));
+  CHECK(caught(shared, "bound"));
+  CHECK(failures(shared).find("state the value's bound in ulp") != std::string::npos);
+  const std::vector<Check> unstated = checks([] { return naive_elu_samples({-1}); });
+  CHECK(caught(unstated, "bound"));
+  CHECK(failures(unstated).find("no error bound is stated") != std::string::npos);
 }
 
 TEST_CASE("an op that reads a strided operand as if it were contiguous fails strided") {

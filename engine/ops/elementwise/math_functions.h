@@ -26,6 +26,8 @@ struct Neg {
 struct Abs {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 0, slope_ulps = 0;
+  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::abs;

@@ -25,6 +25,7 @@ OpSamples binary_samples(const char* name, Var (*op)(const Var&, const Var&)) {
                  {"size-1", pair({1}, {1}), run},
                  {"empty", pair({0, 4}, {0, 4}), run},
                  {"empty broadcast", pair({0, 4}, {1, 4}), run}};
+  out.value = {0.5}, out.gradient = {4, 1e-6};
   for (Sample& sample : out.samples) sample.tolerances.gradient.least = 1;  // that of a - a, or a / a, cancels
   out.refusals = {{"shapes", pair({2, 3}, {4}), run, {name, "(2, 3)", "(4)"}},
                   {"integers", {integers("a", {3}, 0, 5), normal("b", {3})}, run, {name, "i64"}}};

@@ -23,6 +23,7 @@ OpSamples cast_samples() {
                    {normal("x", {3})},
                    [](const std::vector<Var>& in) { return cast(in[0], engine::DType::i32); },
                    {"cast", "f32 (3)", "i32"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 

@@ -23,6 +23,7 @@ OpSamples clamp_samples() {
   out.refusals = {{"bounds", {normal("x", {3})}, to(2, 1), {"clamp", "2 and 1"}},
                   {"not a number", {normal("x", {3})}, to(nan, 1), {"clamp", "nan"}},
                   {"integers", {integers("x", {3}, 0, 5)}, to(0, 1), {"clamp", "i64"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 

@@ -38,6 +38,7 @@ OpSamples comparison_samples(const char* name, Tensor (*op)(const Tensor&, const
                  {"empty", pair({0, 4}, {0, 4}), run}};
   out.refusals = {{"shapes", pair({2, 3}, {4}), run, {name, "(2, 3)", "(4)"}},
                   {"dtypes", {integers("a", {3}, 0, 5), normal("b", {3})}, run, {name, "i64", "f32"}}};
+  out.value = {0};
   return out;
 }
 
@@ -55,6 +56,7 @@ OpSamples logical_samples(const char* name, Tensor (*op)(const Tensor&, const Te
                  {"empty", pair({0, 4}, {0, 4}), run}};
   out.refusals = {{"shapes", pair({2, 3}, {4}), run, {name, "(2, 3)", "(4)"}},
                   {"not bool", {normal("a", {3}), normal("b", {3})}, run, {name, "f32"}}};
+  out.value = {0};
   return out;
 }
 
@@ -76,6 +78,7 @@ OpSamples logical_not_samples() {
                  {"size-1", {booleans("x", {1}, 0.5)}, run},
                  {"empty", {booleans("x", {0, 4}, 0.5)}, run}};
   out.refusals = {{"not bool", {normal("x", {3})}, run, {"logical_not", "f32"}}};
+  out.value = {0};
   return out;
 }
 

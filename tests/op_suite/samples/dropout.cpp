@@ -22,6 +22,7 @@ OpSamples dropout_samples() {
                   {"negative p", {normal("x", {3})}, with(-0.1), {"dropout", "p = -0.1"}},
                   {"offset", {normal("x", {3})}, with(0.5, 2), {"dropout", "offset 2"}},
                   {"integers", {integers("x", {3}, 0, 5)}, with(0.5), {"dropout", "i64"}}};
+  out.value = out.gradient = {2};
   return out;
 }
 

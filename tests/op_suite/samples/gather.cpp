@@ -37,6 +37,7 @@ OpSamples gather_samples() {
                   {"ranks", inputs({3, 5}, {3}, 5), along(1), {"gather", "(3, 5)", "(3)"}},
                   {"axis", inputs({3, 5}, {3, 5}, 3), along(2), {"gather", "axis 2", "(3, 5)"}},
                   {"floating index", {normal("x", {3}), normal("index", {3})}, along(0), {"gather", "i64"}}};
+  out.value = {0}, out.gradient = {4, 1e-6};
   return out;
 }
 
@@ -54,6 +55,7 @@ OpSamples index_select_samples() {
   const Input pair = integers("indices", {2, 2}, 0, 3);
   out.refusals = {{"indices of two axes", {normal("x", {3, 5}), pair}, along(1), {"index_select", "(2, 2)", "(3, 5)"}},
                   {"axis", inputs({3, 5}, 2, 3), along(2), {"index_select", "axis 2", "(3, 5)"}}};
+  out.value = {0}, out.gradient = {4, 1e-6};
   return out;
 }
 

@@ -47,6 +47,7 @@ OpSamples linear_samples() {
       {"bias", {normal("x", {2, 6}), normal("weight", {4, 6}), normal("bias", {6})}, run, {"linear", "(6)", "(4, 6)"}},
       {"weight rank", {normal("x", {2, 6}), normal("weight", {6})}, run, {"linear", "(2, 6)", "(6)"}},
       {"integers", {integers("x", {2, 3}, 0, 5), normal("weight", {4, 3})}, run, {"linear", "i64"}}};
+  out.value = {4, 1e-6}, out.gradient = {4, 2e-6};
   return out;
 }
 

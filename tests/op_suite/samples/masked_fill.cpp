@@ -26,6 +26,7 @@ OpSamples masked_fill_samples() {
   out.refusals = {{"shapes", inputs({2, 3}, {4}), with(0), {"masked_fill", "(2, 3)", "(4)"}},
                   {"mask larger than x", inputs({3}, {2, 3}), with(0), {"masked_fill", "(2, 3)", "(3)"}},
                   {"not bool", {normal("x", {3}), normal("mask", {3})}, with(0), {"masked_fill", "bool"}}};
+  out.value = {8}, out.gradient = {4, 1e-6};
   return out;
 }
 

@@ -41,6 +41,7 @@ OpSamples matmul_samples() {
       {"one axis", pair({4}, {4, 3}), product(false, false), {"matmul", "(4)", "(4, 3)"}},
       {"batch", pair({2, 4, 7}, {3, 7, 5}), product(false, false), {"matmul", "(2, 4, 7)", "(3, 7, 5)"}},
       {"integers", {integers("a", {2, 3}, 0, 5), normal("b", {3, 2})}, product(false, false), {"matmul", "i64"}}};
+  out.value = out.gradient = {4, 1e-6};
   return out;
 }
 

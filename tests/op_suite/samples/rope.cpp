@@ -60,6 +60,7 @@ OpSamples rope_samples() {
       {"base", fitting, turned(false, -1.0), {"rope", "-1"}},
       {"frequencies", fitting, own, {"rope", "(5, 3, 6)", "(2, 5, 3, 8)"}},
       {"length", {normal("x", {2, 4, 1, 8})}, later, {"rope", "(3, 3, 8)", "(2, 4, 1, 8)"}}};
+  out.value = out.gradient = {4, 1e-6};
   return out;
 }
 

@@ -14,6 +14,7 @@ OpSamples scale_samples() {
                  {"scalar", {normal("x", {})}, by(2)},
                  {"empty", {normal("x", {0, 4})}, by(2)}};
   out.refusals = {{"integers", {integers("x", {3}, 0, 5)}, by(2), {"scale", "i64"}}};
+  out.value = out.gradient = {1};
   return out;
 }
 

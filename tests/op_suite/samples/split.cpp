@@ -29,6 +29,7 @@ OpSamples split_samples() {
   out.refusals = {{"sizes", {normal("x", {2, 5})}, into({2, 2}, 1), {"split", "2 sizes", "(2, 5)"}},
                   {"negative", {normal("x", {5})}, into({6, -1}, 0), {"split", "2 sizes", "(5)"}},
                   {"axis", {normal("x", {2, 5})}, into({2}, 2), {"split", "axis 2", "(2, 5)"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -43,6 +44,7 @@ OpSamples chunk_samples() {
                  {"empty", {normal("x", {0, 4})}, into(2, 1)}};
   out.refusals = {{"a remainder", {normal("x", {2, 5})}, into(2, 1), {"chunk", "(2, 5)", "2"}},
                   {"no part", {normal("x", {2, 5})}, into(0, 1), {"chunk", "(2, 5)", "0"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 

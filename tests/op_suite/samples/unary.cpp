@@ -11,12 +11,14 @@ namespace {
 template <class Functor>
 OpSamples unary_samples(const char* name, Var (*op)(const Var&)) {
   const auto run = [op](const std::vector<Var>& in) { return op(in[0]); };
-  Tolerances tolerances, tail_tolerances;
-  if constexpr (requires { Functor::ulps; }) {
-    // A slope that passes through 0 there is a difference of numbers near 1.
+  static_assert(
+      requires { Functor::ulps + Functor::slope_ulps; },
+      "state the functor's error bounds, ulps and slope_ulps, as its neighbours do");
+  Tolerances tolerances = elementwise(Functor::ulps, Functor::slope_ulps);
+  // A slope that passes through 0 there is a difference of numbers near 1.
+  if constexpr (requires { Functor::slope_has_zero; })
     tolerances = elementwise(Functor::ulps, Functor::slope_ulps, Functor::slope_has_zero ? 1e-6 : 0);
-    tail_tolerances = elementwise(Functor::ulps, Functor::slope_ulps);
-  }
+  const Tolerances tail_tolerances = elementwise(Functor::ulps, Functor::slope_ulps);
   OpSamples out;
   for (const auto& [label, shape] : std::vector<std::pair<std::string, Shape>>{
            {"typical", {3, 5, 7}}, {"long", {2, 1031}}, {"size-1", {1}}, {"scalar", {}}, {"empty", {0, 4}}})

@@ -23,6 +23,7 @@ OpSamples reshape_samples() {
   out.refusals = {{"elements", one({2, 3}), to({4}), {"reshape", "(2, 3)", "(4)"}},
                   {"two inferred", one({2, 3}), to({-1, -1}), {"reshape", "(-1, -1)"}},
                   {"not divisible", one({2, 3}), to({4, -1}), {"reshape", "(2, 3)"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -40,6 +41,7 @@ OpSamples permute_samples() {
   out.refusals = {{"too few axes", one({2, 3}), by({0}), {"permute", "(2, 3)"}},
                   {"axis twice", one({2, 3}), by({1, -1}), {"permute", "(2, 3)", "axis 1"}},
                   {"no such axis", one({2, 3}), by({0, 2}), {"(2, 3)", "axis 2"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -52,6 +54,7 @@ OpSamples transpose_samples() {
                  {"size-1", one({1, 1}), by(0, 1)},
                  {"empty", one({0, 4}), by(0, 1)}};
   out.refusals = {{"no such axis", one({2, 3}), by(0, 2), {"(2, 3)", "axis 2"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -67,6 +70,7 @@ OpSamples slice_samples() {
   out.refusals = {{"beyond the end", one({2, 3}), of(1, 1, 4), {"slice", "(2, 3)", "[1, 4)"}},
                   {"reversed", one({2, 3}), of(1, 2, 1), {"slice", "(2, 3)", "[2, 1)"}},
                   {"no such axis", one({2, 3}), of(2, 0, 1), {"(2, 3)", "axis 2"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -83,6 +87,7 @@ OpSamples select_samples() {
   out.refusals = {{"beyond the end", one({2, 3}), of(1, 3), {"select", "(2, 3)", "3", "axis 1"}},
                   {"negative", one({2, 3}), of(1, -1), {"select", "(2, 3)", "-1"}},
                   {"no such axis", one({2, 3}), of(2, 0), {"select", "(2, 3)", "axis 2"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -94,6 +99,7 @@ OpSamples squeeze_samples() {
                  {"size-1", one({1}), of(0)},
                  {"empty", one({0, 1, 4}), of(1)}};
   out.refusals = {{"a wider axis", one({2, 3}), of(1), {"squeeze", "(2, 3)", "axis 1"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -104,6 +110,7 @@ OpSamples unsqueeze_samples() {
                  {"last axis", one({3, 5}), of(-1)}, {"scalar", one({}), of(0)},
                  {"size-1", one({1}), of(1)},        {"empty", one({0, 4}), of(-2)}};
   out.refusals = {{"no such axis", one({2, 3}), of(3), {"unsqueeze", "(2, 3)", "axis 3"}}};
+  out.value = out.gradient = {0};
   return out;
 }
 
@@ -120,6 +127,7 @@ OpSamples expand_samples() {
                  {"empty", one({0, 4}), to({3, 0, 4})}};
   out.refusals = {{"shapes", one({2, 3}), to({2, 4}), {"expand", "(2, 3)", "(2, 4)"}},
                   {"fewer axes", one({2, 3}), to({3}), {"expand", "(2, 3)", "(3)"}}};
+  out.value = {0}, out.gradient = {4, 1e-6};
   return out;
 }
 

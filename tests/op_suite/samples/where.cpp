@@ -21,6 +21,7 @@ OpSamples where_samples() {
   out.refusals = {{"operands", inputs({2, 3}, {2, 3}, {4}), run, {"where", "(2, 3)", "(4)"}},
                   {"condition", inputs({4}, {2, 3}, {2, 3}), run, {"where", "(2, 3)", "(4)"}},
                   {"not bool", {normal("condition", {3}), normal("a", {3}), normal("b", {3})}, run, {"where", "bool"}}};
+  out.value = {0}, out.gradient = {4, 1e-6};
   return out;
 }
 
