@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,11 +56,23 @@ enum class Positions { none, sinusoidal, learned, rope, alibi, rope_alibi };
 enum class Norm { none, layer_norm, rms_norm };
 /// `both`: before each branch, and once more on what it adds (Gemma).
 enum class NormPlace { pre, post, both };
-/// `swiglu`, `geglu`: gated by silu or by gelu_tanh.
-enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, geglu };
+/// The activations of feed-forward networks: X(the op, which names it in studies and files, whether a third matrix
+/// gates). `swiglu`, `geglu`: gated by silu or by gelu_tanh.
+#define HEADROOM_ACTIVATIONS(X) \
+  X(relu, false)                \
+  X(gelu, false)                \
+  X(gelu_tanh, false)           \
+  X(silu, false)                \
+  X(swiglu, true)               \
+  X(geglu, true)
+#define HEADROOM_VALUE(NAME, GATED) NAME,
+enum class Activation { HEADROOM_ACTIVATIONS(HEADROOM_VALUE) };
+#undef HEADROOM_VALUE
 /// Whether the feed-forward network has a third matrix, of a gate.
-inline bool is_gated(Activation activation) {
-  return activation == Activation::swiglu || activation == Activation::geglu;
+constexpr bool is_gated(Activation activation) {
+#define HEADROOM_GATED(NAME, GATED) GATED,
+  return std::array{HEADROOM_ACTIVATIONS(HEADROOM_GATED)}[static_cast<size_t>(activation)];
+#undef HEADROOM_GATED
 }
 /// What leaves the model: one vector per position, or one per sequence: the mean over the positions that a key mask
 /// keeps, or the last of them (transformers' classifiers of causal models).

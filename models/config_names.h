@@ -1,4 +1,7 @@
 #pragma once
+#include <array>
+#include <utility>
+
 #include "engine/name_table.h"
 #include "models/config.h"
 
@@ -10,12 +13,10 @@ inline constexpr NameTable<Norm, 3> norm_names{
     {{Norm::none, "none"}, {Norm::layer_norm, "layer_norm"}, {Norm::rms_norm, "rms_norm"}}};
 inline constexpr NameTable<NormPlace, 3> norm_place_names{
     {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}, {NormPlace::both, "both"}}};
-inline constexpr NameTable<Activation, 6> activation_names{{{Activation::relu, "relu"},
-                                                            {Activation::gelu, "gelu"},
-                                                            {Activation::gelu_tanh, "gelu_tanh"},
-                                                            {Activation::silu, "silu"},
-                                                            {Activation::swiglu, "swiglu"},
-                                                            {Activation::geglu, "geglu"}}};
+#define HEADROOM_NAME(NAME, GATED) {Activation::NAME, #NAME},
+inline constexpr auto activation_names =
+    std::to_array<std::pair<Activation, const char*>>({HEADROOM_ACTIVATIONS(HEADROOM_NAME)});
+#undef HEADROOM_NAME
 inline constexpr NameTable<Pooling, 3> pooling_names{
     {{Pooling::none, "none"}, {Pooling::mean, "mean"}, {Pooling::last, "last"}}};
 inline constexpr NameTable<InitScheme, 5> init_scheme_names{{{InitScheme::torch_linear, "torch_linear"},

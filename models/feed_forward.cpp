@@ -1,9 +1,13 @@
 #include "models/feed_forward.h"
 
+#include <type_traits>
+
 #include "autograd/ops.h"
 #include "engine/error.h"
 
 namespace headroom::models {
+
+static Var geglu(const Var& gate, const Var& up) { return autograd::gelu_tanh(gate) * up; }
 
 FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const WeightScope& scope)
     : activation_(config.activation), width_(config.width), hidden_(hidden) {
@@ -19,22 +23,20 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
 }
 
 Var FeedForward::forward(const Var& x) const {
+  using namespace autograd;       // the ops that name the activations
   const Var h = up_->forward(x);  // (B, T, F)
+  const auto activated = [&](auto op) {
+    if constexpr (std::is_invocable_v<decltype(op), Var, Var>) return op(gate_->forward(x), h);
+    else return op(h);
+  };
   switch (activation_) {
-    case Activation::relu:
-      return down_->forward(autograd::relu(h));
-    case Activation::gelu:
-      return down_->forward(autograd::gelu(h));
-    case Activation::gelu_tanh:
-      return down_->forward(autograd::gelu_tanh(h));
-    case Activation::silu:
-      return down_->forward(autograd::silu(h));
-    case Activation::geglu:
-      return down_->forward(autograd::gelu_tanh(gate_->forward(x)) * h);
-    case Activation::swiglu:
-      break;
+#define HEADROOM_CASE(NAME, GATED) \
+  case Activation::NAME:           \
+    return down_->forward(activated(NAME));
+    HEADROOM_ACTIVATIONS(HEADROOM_CASE)
+#undef HEADROOM_CASE
   }
-  return down_->forward(autograd::swiglu(gate_->forward(x), h));
+  fail("feed-forward: no activation");
 }
 
 std::string FeedForward::describe() const {

@@ -17,10 +17,8 @@ example softsign
 sed -i '/^}  \/\/ namespace/e cat softsign' engine/ops/elementwise/math_functions.h
 sed -i '/define HEADROOM_UNARY_OPS/a\  X(softsign, Softsign) \\' engine/ops/elementwise/unary_list.h
 printf 'softplus\nsoftsign\n' >>engine/ops.txt
-for part in activation-value activation-name activation-case; do example $part; done
-sed -i "s/^enum class Activation { .*geglu/&, $(cat activation-value)/" models/config.h
-sed -i "s/NameTable<Activation, 6>/NameTable<Activation, 7>/; s/{Activation::geglu, .geglu.}/&, $(cat activation-name)/" models/config_names.h
-sed -i '/^  switch (activation_) {/r activation-case' models/feed_forward.cpp
+example activation-row
+sed -i '/^#define HEADROOM_ACTIVATIONS/r activation-row' models/config.h
 
 cp -r examples/tq2_0/engine examples/tq2_0/tests .
 sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/tq2_0.h"|

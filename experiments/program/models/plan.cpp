@@ -19,6 +19,7 @@
 #include "experiments/tools/plan/plan_page.h"
 #include "experiments/tools/plan/study_run.h"
 #include "experiments/tools/plan/usual_heads.h"
+#include "models/config_names.h"
 #include "models/positions.h"
 #include "tasks/data/locate.h"
 #include "tasks/measure/text_tokens.h"
@@ -272,7 +273,7 @@ void add_plan_command(Command app) {
   command.option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
   command.option("--ffn", flags.ffn, "width of its feed-forward networks, 0 for none");
   command.option("--activation", flags.activation, "what they apply between their matrices")
-      .one_of({"swiglu", "silu", "gelu", "gelu_tanh", "relu"});
+      .one_of(names_in(models::activation_names));
   command.option("--vocab", flags.vocab, "tokens of its vocabulary");
   command.flag("--tied", flags.is_tied, "its readout is the token embedding");
   command.option("--context", a->context, "tokens of a sequence (default: the model's longest)");

@@ -9,6 +9,7 @@
 #include "experiments/studies/toml/document.h"
 #include "experiments/studies/toml/reader.h"
 #include "experiments/tools/bench/bench.h"
+#include "models/config_names.h"
 #include "models/files/regular_file.h"
 
 namespace headroom::experiments {
@@ -64,8 +65,8 @@ void read_keys(Reader& in, Workload& out) {
   model.dropout = in.real("dropout", std::nullopt, fraction, "");
   model.norm = required_choice<Norm>(in, "norm", {{"layernorm", Norm::layer_norm}, {"rmsnorm", Norm::rms_norm}});
   model.norm_eps = model.norm == Norm::layer_norm ? 1e-5 : 1e-6;
-  model.activation =
-      required_choice<Activation>(in, "activation", {{"gelu", Activation::gelu}, {"swiglu", Activation::swiglu}});
+  if (!in.has("activation")) in.complain("activation", "missing");
+  in.set("activation", model.activation, activation_names, "");
   model.positions = required_choice<Positions>(
       in, "positions", {{"learned", Positions::learned}, {"sinusoidal", Positions::sinusoidal}});
   in.skip({"vocab", "classes"});  // each workload uses the ones it needs
