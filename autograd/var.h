@@ -106,6 +106,8 @@ class Var {
   std::shared_ptr<Node> node_;
 };
 
+inline std::ostream& operator<<(std::ostream& out, const Var& var) { return out << var.value(); }
+
 /// The values of consecutive leaves (n_i, …) in an arena as one: (Σ n_i, …), a view. Undefined if there is a gap.
 Tensor neighbours(std::span<const Var> leaves);
 

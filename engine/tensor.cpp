@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <ostream>
 #include <utility>
 
 #include "engine/context.h"
@@ -82,6 +83,25 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
     else fill_elements(tensor, &element);
   });
   return tensor;
+}
+
+Tensor Tensor::ones(const Shape& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+
+Tensor Tensor::arange(int64_t begin, int64_t end, int64_t step, DType dtype) {
+  require(step != 0, "arange: the step is 0");
+  const bool is_empty = step > 0 ? begin >= end : begin <= end;
+  const uint64_t first = static_cast<uint64_t>(begin), by = static_cast<uint64_t>(step);  // wrap instead of overflowing
+  const uint64_t span = step > 0 ? static_cast<uint64_t>(end) - first : first - static_cast<uint64_t>(end);
+  const uint64_t count = is_empty ? 0 : (span - 1) / (step > 0 ? by : -by) + 1;
+  const Tensor x = empty({static_cast<int64_t>(count)}, DType::i64);
+  for (uint64_t i = 0; i < count; ++i) x.mutable_data<int64_t>()[i] = static_cast<int64_t>(first + i * by);
+  return x.to(dtype);
+}
+
+Tensor Tensor::eye(int64_t n, DType dtype) {
+  const Tensor x = zeros({n, n}, DType::f64);
+  for (int64_t i = 0; i < n; ++i) x.mutable_data<double>()[i * n + i] = 1;
+  return x.to(dtype);
 }
 
 Tensor Tensor::over(const void* address, std::shared_ptr<const void> owner, const Shape& shape, DType dtype) {
@@ -323,6 +343,27 @@ std::vector<T> Tensor::to_vector() const {
 
 std::string Tensor::str() const {
   return defined() ? fmt::format("{} {}", name_of(dtype_), shape_.str()) : std::string("undefined");
+}
+
+static void print(std::ostream& out, const Tensor& x) {
+  if (x.rank() == 0) {
+    out << fmt::format("{:.6g}", x.item());
+    return;
+  }
+  const int64_t n = x.dim(0);
+  out << '[';
+  for (int64_t i = 0; i < n; ++i) {
+    out << (i > 0 ? ", " : "");
+    if (n > 6 && i == 3) out << "…, ", i = n - 3;
+    print(out, x.slice(0, i, i + 1).reshape(x.shape().without(0)));
+  }
+  out << ']';
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  out << tensor.str();
+  if (tensor.defined()) print(out << ' ', tensor.to(cpu));
+  return out;
 }
 
 Tensor apart_from(const Tensor& destination, const Tensor& source) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,13 @@ class Tensor {
   static Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = cpu);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Device device = cpu);
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = cpu);
+  static Tensor ones(const Shape& shape, DType dtype = DType::f32, Device device = cpu);
+  /// Zeros with the shape, dtype and device of `other`.
+  static Tensor zeros_like(const Tensor& other) { return zeros(other.shape(), other.dtype(), other.device()); }
+  /// begin, begin + step, … before end: (n), on the CPU. Throws Error for a step of 0.
+  static Tensor arange(int64_t begin, int64_t end, int64_t step = 1, DType dtype = DType::i64);
+  /// The identity matrix (n, n), on the CPU.
+  static Tensor eye(int64_t n, DType dtype = DType::f32);
   /// From elements in row-major order. Throws Error if their number does not match the shape.
   template <class T>
   static Tensor from(const Shape& shape, const std::vector<T>& values);
@@ -113,6 +121,9 @@ class Tensor {
   int64_t offset_ = 0;
   DType dtype_ = DType::f32;
 };
+
+/// "f32 (2, 3) [[1, 2, 3], [4, 5, 6]]": at most three elements from each end of an axis.
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 /// destination[...] = source[...] (same shape, dtype and device; either may be strided). If they overlap, the source's
 /// old values count. Bumps the version. Throws Error if several destination elements share one address, as in an

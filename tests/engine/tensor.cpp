@@ -1,5 +1,7 @@
 #include "engine/tensor.h"
 
+#include <sstream>
+
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "tests/support/catch.h"
@@ -18,6 +20,33 @@ Tensor counting(const Shape& shape) {
 using Values = std::vector<float>;
 
 }  // namespace
+
+TEST_CASE("tensor: ranges, ones, identities, and how they print") {
+  const auto range = [](int64_t begin, int64_t end, int64_t step) {
+    return Tensor::arange(begin, end, step).to_vector<int64_t>();
+  };
+  CHECK(range(2, 9, 3) == std::vector<int64_t>{2, 5, 8});
+  CHECK(range(2, 8, 3) == std::vector<int64_t>{2, 5});
+  CHECK(range(4, 0, -2) == std::vector<int64_t>{4, 2});
+  CHECK(range(4, 0, 1).empty());
+  CHECK(range(INT64_MIN, INT64_MAX, INT64_MAX) == std::vector<int64_t>{INT64_MIN, -1, INT64_MAX - 1});
+  CHECK_THROWS_WITH(Tensor::arange(0, 4, 0), testing::contains("step is 0"));
+  CHECK(Tensor::eye(2).to_vector<float>() == std::vector<float>{1, 0, 0, 1});
+  CHECK(Tensor::eye(0).numel() == 0);
+  CHECK_THROWS_AS(Tensor::eye(-1), Error);
+  CHECK(Tensor::zeros_like(Tensor::ones({2, 1}, DType::f64)).str() == "f64 (2, 1)");
+  const auto printed = [](const Tensor& x) {
+    std::ostringstream out;
+    out << x;
+    return out.str();
+  };
+  CHECK(printed({}) == "undefined");
+  CHECK(printed(Tensor::full({}, 0.1)) == "f32 () 0.1");
+  CHECK(printed(Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}).transpose(0, 1)) ==
+        "f32 (3, 2) [[1, 4], [2, 5], [3, 6]]");
+  CHECK(printed(Tensor::arange(0, 8)) == "i64 (8) [0, 1, 2, …, 5, 6, 7]");
+  CHECK(printed(Tensor::empty({2, 0})) == "f32 (2, 0) [[], []]");
+}
 
 TEST_CASE("tensor: views share storage and read right") {
   const Tensor x = counting({2, 3, 4});
