@@ -67,6 +67,54 @@ boost_context() {
       { apt-get update && apt-get install -y --no-install-recommends libboost-context-dev; }) >/dev/null 2>&1
 }
 
+# The newest of NAME, NAME-14, NAME-15, … on PATH.
+newest() { compgen -c "$1" | grep -E "^${1//+/\\+}(-[0-9]+)?$" | sort -V | tail -n 1; }
+
+clang_build() {
+  local compiler
+  compiler=$(newest clang++)
+  [ -n "$compiler" ] || { echo "clang++: not installed"; return 77; }
+  [ -d build-ci-clang ] ||
+    CXX=$compiler meson setup build-ci-clang --wrap-mode=nodownload --werror -Dcuda=disabled -Dunity=off
+}
+
+# tidy FILE…: clang-tidy on these sources.
+tidy() {
+  local tool
+  tool clang-tidy clang-tidy
+  tool clang++ clang
+  tool=$(newest clang-tidy)
+  [ -n "$tool" ] || { echo "clang-tidy: not installed"; return 77; }
+  [ $# -gt 0 ] || { echo "no source has changed"; return; }
+  clang_build || return
+  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 "$tool" -p build-ci-clang --quiet --warnings-as-errors='*'
+}
+# sources ARGUMENTS of git: the sources that clang-tidy reads, of those that git lists.
+sources() {
+  git "$@" -- 'engine/*.cpp' ':!engine/cuda' 'autograd/*.cpp' 'models/*.cpp' 'tasks/*.cpp' 'experiments/*.cpp'
+}
+
+format() {
+  local tool
+  tool clang-format clang-format
+  tool=$(newest clang-format)
+  [ -n "$tool" ] || { echo "clang-format: not installed"; return 77; }
+  git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs "$tool" --dry-run --Werror
+}
+
+# tool NAME PACKAGE: installs the package where NAME is missing and root asks.
+tool() {
+  command -v "$1" >/dev/null || [ "$(id -u)" != 0 ] || apt-get install -y --no-install-recommends "$2" >/dev/null 2>&1 ||
+    { apt-get update && apt-get install -y --no-install-recommends "$2"; } >/dev/null 2>&1
+}
+
+docs() {
+  tool doxygen doxygen
+  command -v doxygen >/dev/null || { echo "doxygen: not installed"; return 77; }
+  [ -d build-ci ] || meson setup build-ci --wrap-mode=nodownload --werror -Dcuda=disabled || return
+  meson setup --reconfigure build-ci && ninja -C build-ci docs
+}
+
 finish() {
   if ((failed > 0)); then printf '%s\n' "${failures[@]}"; fi
   echo "$passed passed, $failed failed, $skipped skipped"

@@ -86,13 +86,11 @@ struct Node {
       return;
     }
     if (g.dtype() != grad_dtype) g = g.to(grad_dtype);
-    if (bound) {
+    if (bound || (grad.defined() && grad.is_unique() && grad.is_contiguous())) {
       engine::add_inplace(grad, g);
     } else if (!grad.defined()) {
       const bool is_own = vjp || (g.is_unique() && g.is_contiguous());
       grad = is_own ? std::move(g) : g.clone();
-    } else if (grad.is_unique() && grad.is_contiguous()) {
-      engine::add_inplace(grad, g);
     } else {
       grad = engine::add(grad, g);
     }

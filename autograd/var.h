@@ -128,7 +128,7 @@ inline Saved saved(const char* name, const Var& var) { return {name, var.value()
 /// written in place since, and that each gradient has its operand's gradient dtype (or its value's, which is then
 /// converted) and a shape that sums to its operand's.
 template <class Vjp, class... Kept>
-Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept... kept) {
+Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept... kept) {  // NOLINT: moved on
   static_assert(std::is_empty_v<Vjp>, "a vjp captures nothing: hand what it keeps to record()");
   static_assert((detail::may_keep<Kept> && ...), "a vjp keeps tensors as saved(name, tensor), and numbers");
   return detail::record(

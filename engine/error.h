@@ -22,7 +22,7 @@ void require(bool ok, fmt::format_string<Args...> format, Args&&... args) {
 
 }  // namespace headroom
 
-/// Lets {} format any type that has str().
+/// @cond Lets {} format any type that has str(). Doxygen 1.9 finds no scope for it.
 template <class T>
 requires requires(const T& value) { std::string_view(value.str()); }
 struct fmt::formatter<T> {
@@ -33,3 +33,4 @@ struct fmt::formatter<T> {
     return out;
   }
 };
+/// @endcond

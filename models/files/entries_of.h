@@ -5,7 +5,7 @@
 
 namespace headroom::models {
 
-/// Paths of everything in a folder but `.` and `..`, in alphabetical order. Throws Error if the folder cannot be read.
+/// Paths of everything in a folder, in alphabetical order. Throws Error if the folder cannot be read.
 /// std::filesystem's iterators end the program where memory runs out: they allocate in functions that may not throw.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 

@@ -10,7 +10,7 @@ struct Halves : Block<Halves<has_fifth, has_m>> {
   static constexpr int elements = 32, head = has_m ? 4 : 2, bytes = head + (has_fifth ? 4 : 0) + 16, run = 16;
   static constexpr int scale_places[2] = {0, has_m ? 2 : -1}, offset = has_m ? 0 : has_fifth ? 16 : 8;
   static constexpr bool has_minimum = has_m, has_integer_products = true;
-  static constexpr double typical = (has_fifth ? 16 : 8) / (has_m ? 1 : 2);
+  static constexpr double typical = (has_fifth ? 16.0 : 8.0) / (has_m ? 1 : 2);
   template <class M>
   HEADROOM_HD static Scale scale(const uint8_t* block, int) {
     return {M::half(block), has_m ? M::half(block + 2) : 0};
