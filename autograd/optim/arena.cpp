@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <unordered_set>
 
 #include "engine/error.h"
@@ -27,6 +28,7 @@ void check_parameters(const std::vector<Parameter>& parameters, bool has_copies)
   require(!parameters.empty(), "parameter arena: no parameters");
   const Tensor& first = parameters[0].var.value();
   std::unordered_set<const Node*> seen;
+  std::unordered_set<std::string_view> names;
   for (const Parameter& parameter : parameters) {
     const Tensor& value = parameter.var.value();
     require(value.dtype() == first.dtype() && value.device() == first.device(), "parameter arena: {} is {}, {} is {}",
@@ -35,6 +37,8 @@ void check_parameters(const std::vector<Parameter>& parameters, bool has_copies)
             "parameter arena: {} is {}; bf16 copies are of f32 masters", parameter.name, value);
     require(parameter.var.requires_grad(), "parameter arena: {} {} does not require a gradient", parameter.name, value);
     require(seen.insert(parameter.var.node().get()).second, "parameter arena: {} was given twice", parameter.name);
+    require(names.insert(parameter.name).second, "parameter arena: two parameters are named {}: rename one",
+            parameter.name);
     require(!parameter.var.is_bound(), "parameter arena: {} {} is in another arena already", parameter.name, value);
   }
 }

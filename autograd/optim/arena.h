@@ -22,8 +22,8 @@ struct ArenaOptions {
 /// may build it or write to its buffers (an optimizer, backward()) at a time; several may read.
 class ParameterArena {
  public:
-  /// Throws Error, with the leaf's name, for an empty list, mixed dtypes, a leaf given twice or held by another arena;
-  /// with copies also unless every leaf is f32.
+  /// Throws Error, with the leaf's name, for an empty list, mixed dtypes, a leaf or a name given twice, or a leaf of
+  /// another arena; with copies also unless every leaf is f32.
   explicit ParameterArena(std::vector<Parameter> parameters, const ArenaOptions& options = {});
 
   const Tensor& values() const { return values_; }  ///< (N), with gaps: the optimizer updates it

@@ -36,8 +36,8 @@ struct Layers {
       const auto seed = static_cast<uint64_t>(2 + 2 * weights.size());
       weights.push_back(normal_leaf({out, 32}, seed));
       biases.push_back(normal_leaf({out}, seed + 1));
-      parameters.push_back({"weight", weights.back(), true});
-      parameters.push_back({"bias", biases.back(), false});
+      parameters.push_back({"weight of " + std::to_string(seed), weights.back(), true});
+      parameters.push_back({"bias of " + std::to_string(seed), biases.back(), false});
     }
     if (in_arena) arena.emplace(parameters);
   }

@@ -238,6 +238,8 @@ TEST_CASE("arena: what it refuses") {
       constant(Tensor::zeros({2}));
   CHECK_THROWS_AS(ParameterArena({}), Error);
   CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"again", x}}), contains("again was given twice"));
+  CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"x", Var(Tensor::zeros({2}), true)}}),
+                    contains("two parameters are named x"));
   CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"wide", wide}}), contains("wide is f64"));
   CHECK_THROWS_WITH(ParameterArena({{"constant", constant}}), contains("constant"));
   CHECK_THROWS_WITH(ParameterArena({{"wide", wide}}, {.has_copies = true}), contains("wide is f64 (2); bf16 copies"));

@@ -15,6 +15,7 @@ cat >"$scratch/bin/meson" <<'MESON'
 # meson setup OPTIONS… BUILD SOURCE, or what is said when it is configured again
 case "$1 $2" in
   "configure --clearcache") exit 0 ;;
+  "test -C") case $* in *" small-one" | *" --list") echo "headroom:engine / small-one" ;; esac; exit 0 ;;
   "setup --reconfigure") echo again >>"$3/reconfigured" && exit 0 ;;
 esac
 while [ $# -gt 2 ]; do shift; done
@@ -31,6 +32,7 @@ mkdir "$build/at-work" || exit 1
 echo "[1/2] first"
 sleep 2
 rmdir "$build/at-work"
+echo "$*" >>"$build/built"
 [ ! -e "$build/broken" ] || { echo "a type error"; exit 3; }
 echo "[2/2] second"
 mkdir -p "$build/experiments"
@@ -38,6 +40,7 @@ printf '#!/bin/sh\necho "ran $1"\ntest -f "$HEADROOM_SHARE/headroom"\n' >"$build
 chmod +x "$build/experiments/headroom"
 NINJA
 chmod +x "$scratch"/bin/*
+build=$scratch/build
 PATH=$scratch/bin:$PATH
 HEADROOM_BUILD=$scratch/build HEADROOM_NO_INSTALL=1 HEADROOM_PROGRESS=0.5
 export PATH HEADROOM_BUILD HEADROOM_NO_INSTALL HEADROOM_PROGRESS
@@ -60,6 +63,22 @@ touch "$scratch/bin/mpic++" && chmod +x "$scratch/bin/mpic++"
 for start in first second; do "$root/headroom" "$start" >>"$scratch/optional.out" 2>>"$scratch/optional.err"; done
 [ "$(cat "$scratch/build/reconfigured")" = again ] || fail "looked for MPI not once, but: $(cat "$scratch/build/reconfigured")"
 grep -q "^headroom: configuring $HEADROOM_BUILD again:.* $scratch/bin/mpic++$" "$scratch/optional.err" || fail "does not say what came"
+
+# The tests that are named are built, and nothing else; a name that no test has builds nothing.
+mkdir "$build/meson-info"
+echo '[{"name": "small-one", "depends": ["s"]}, {"name": "large", "depends": ["l"]}]' >"$build/meson-info/intro-tests.json"
+echo "[{\"id\": \"s\", \"filename\": [\"$build/tests/small\"]}, {\"id\": \"l\", \"filename\": [\"$build/tests/large\"]}]" \
+  >"$build/meson-info/intro-targets.json"
+mv "$build/experiments/headroom" "$build/later" # not up to date
+"$root/headroom" test small-one >"$scratch/small.out" 2>&1 || fail "one test: $(cat "$scratch/small.out")"
+[ "$(tail -n 1 "$build/built")" = "-C $build tests/small" ] || fail "one test builds $(tail -n 1 "$build/built")"
+"$root/headroom" test small >"$scratch/small.out" 2>&1 || fail "a program's tests: $(cat "$scratch/small.out")"
+[ "$(tail -n 1 "$build/built")" = "-C $build tests/small" ] || fail "a program's tests build $(tail -n 1 "$build/built")"
+before=$(wc -l <"$build/built")
+! "$root/headroom" test large >"$scratch/none.out" 2>&1 || fail "a test that there is not passed"
+grep -q "^no test matches large: " "$scratch/none.out" || fail "a test that there is not: $(cat "$scratch/none.out")"
+[ "$(wc -l <"$build/built")" = "$before" ] || fail "a test that there is not built something"
+mv "$build/later" "$build/experiments/headroom"
 
 # Another user, who may write nothing here, from a clone that all may read.
 mkdir "$scratch/clone"
