@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # packaging/deb.sh [FOLDER]: makes FOLDER/headroom_VERSION-1_ARCHITECTURE.deb (default: the working folder) on Debian or
-# Ubuntu: the program with its studies, pages and completions, the libraries with headers and pkg-config files, and the
-# notices of all that is compiled in. Builds in build-deb/, or in $HEADROOM_BUILD; what the package depends on is worked out
+# Ubuntu: the program with its studies, pages and completions, the shared libraries, and the notices of all that is compiled
+# in; and headroom-dev_VERSION-1_ARCHITECTURE.deb: headers, archives, pkg-config files and the CMake package. Builds in build-deb/, or in $HEADROOM_BUILD; what the package depends on is worked out
 # by dpkg-shlibdeps. Needs dpkg-dev beside what the build needs. The same sources give the same bytes: times are that of the
 # commit, or SOURCE_DATE_EPOCH. The maintainer is whoever builds it, as Debian's tools have it: $DEBFULLNAME <$DEBEMAIL>.
 set -euo pipefail
@@ -75,29 +75,53 @@ depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info -l"$libraries" "
   "$libraries"/libheadroom-*.so.* 2>"$work/warnings" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ] || { cat "$work/warnings" >&2; exit 1; }
 
-mkdir "$tree/DEBIAN"
-cat >"$tree/DEBIAN/control" <<CONTROL
-Package: headroom
-Version: $revision
-Architecture: $architecture
-Maintainer: $maintainer
-Installed-Size: $(find "$tree/usr" -printf '%y %s\n' | awk '{ kib += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print kib }')
-Depends: $depends
-Suggests: librsvg2-bin, g++, pkg-config, libfmt-dev, libpcre2-dev, libutf8proc-dev, libsentencepiece-dev, coinor-libclp-dev, libssl-dev
-Section: science
+# pack NAME TREE: makes the package of a tree from the rest of its control fields on standard input.
+pack() {
+  mkdir -p "$2/DEBIAN"
+  {
+    printf 'Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: %s\n' "$1" "$revision" "$architecture" "$maintainer"
+    printf 'Installed-Size: %s\n' "$(find "$2/usr" -printf '%y %s\n' | awk '{ kib += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print kib }')"
+    cat
+  } >"$2/DEBIAN/control"
+  (cd "$2" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+  find "$2" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+  chmod -R u=rwX,go=rX "$2"
+  dpkg-deb --root-owner-group --build -Zxz "$2" "$out/$1_${revision}_$architecture.deb"
+}
+
+# What programs are compiled and linked with. pkg-config asks for what the libraries need, too, to link statically.
+dev=$work/dev
+(cd "$tree" && find usr/include usr/lib \( -name '*.h' -o -name '*.pc' -o -name '*.cmake' -o -name '*.a' -o -name 'lib*.so' \) -print0) |
+  while IFS= read -r -d '' file; do mkdir -p "$dev/$(dirname "$file")" && mv "$tree/$file" "$dev/$file"; done
+find "$tree/usr" -type d -empty -delete
+mkdir -p "$dev/usr/share/doc"
+ln -s headroom "$dev/usr/share/doc/headroom-dev"
+pack headroom-dev "$dev" <<CONTROL
+Depends: headroom (= $revision), libfmt-dev, libpcre2-dev, libutf8proc-dev, libsentencepiece-dev, coinor-libclp-dev, libssl-dev, zlib1g-dev
+Breaks: headroom (<< $revision)
+Replaces: headroom (<< $revision)
+Suggests: g++, pkg-config
+Section: libdevel
 Priority: optional
-Description: how many attention heads, of what width: studies and an engine
- Trains small Transformers as a study file says, judges the claims of the
- study, and writes a report; plans, probes and compresses the attention heads
- of trained models. With the C++20 libraries that it is built on, their headers
- and pkg-config files.
+Description: C++20 engine for tensors, gradients and Transformers: headers
+ Headers, archives, pkg-config files and a CMake package of the libraries that
+ headroom is built on.
 CONTROL
-(cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+
+mkdir "$tree/DEBIAN"
 printf 'activate-noawait ldconfig\n' >"$tree/DEBIAN/triggers"
 for library in "$libraries"/libheadroom-*.so.*; do # a program that needs one of them needs this very version
   name=${library##*/}
   echo "${name%%.so.*} ${name##*.so.} headroom (= $revision)"
 done >"$tree/DEBIAN/shlibs"
-find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-chmod -R u=rwX,go=rX "$tree"
-dpkg-deb --root-owner-group --build -Zxz "$tree" "$out/headroom_${revision}_$architecture.deb"
+pack headroom "$tree" <<CONTROL
+Depends: $depends
+Suggests: librsvg2-bin, headroom-dev
+Section: science
+Priority: optional
+Description: how many attention heads, of what width: studies and an engine
+ Trains small Transformers as a study file says, judges the claims of the
+ study, and writes a report; plans, probes and compresses the attention heads
+ of trained models. With the C++20 libraries that it is built on; headroom-dev
+ has what programs need to be linked with them.
+CONTROL

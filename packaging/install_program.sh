@@ -11,7 +11,7 @@ target() { # target FOLDER: where it is installed now
   esac
 }
 share=$(target "$2") manual=$(target "$3")
-cd "$MESON_SOURCE_ROOT"
+cd "$(dirname "$0")/.."
 for file in experiments/*.toml experiments/tools/bench/workloads.toml experiments/data/*.json; do
   install -D -m 644 "$file" "$share/headroom/$file"
 done

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "models/model_cache.h"
-#include "models/transformer.h"
-#include "models/weights/sources.h"
+#include "headroom/models/model_cache.h"
+#include "headroom/models/transformer.h"
+#include "headroom/models/weights/sources.h"
 
 using namespace headroom;
 

@@ -1,9 +1,9 @@
 // Autograd without a model class: a network of two layers learns a product, by hand-written steps of an optimizer.
 #include <cstdio>
 
-#include "autograd/ops.h"
-#include "autograd/optim/optimizer.h"
-#include "engine/rng.h"
+#include "headroom/autograd/ops.h"
+#include "headroom/autograd/optim/optimizer.h"
+#include "headroom/engine/rng.h"
 
 using namespace headroom;
 using autograd::Var;
@@ -11,7 +11,7 @@ using autograd::Var;
 int main() {
   engine::Rng rng(0);
   const auto normal = [&](const engine::Shape& shape, double std) {
-    return engine::random_normal(shape, 0, std, rng.take("init", shape.numel()));
+    return engine::random_normal(shape, rng, "init", 0, std);
   };
   const Var w1(normal({32, 2}, 1), true), b1(engine::Tensor::zeros({32}), true);   // (32, 2), (32)
   const Var w2(normal({1, 32}, 0.2), true), b2(engine::Tensor::zeros({1}), true);  // (1, 32), (1)
@@ -21,7 +21,7 @@ int main() {
 
   double loss = 0;
   for (int step = 0; step < 1000; ++step) {
-    const Var x(engine::random_uniform({64, 2}, -1, 1, rng.take("data", 128)));                         // (64, 2)
+    const Var x(engine::random_uniform({64, 2}, rng, "data", -1, 1));                                   // (64, 2)
     const Var target(autograd::mul(autograd::slice(x, 1, 0, 1), autograd::slice(x, 1, 1, 2)).value());  // (64, 1)
     const Var y = autograd::linear(autograd::gelu(autograd::linear(x, w1, b1)), w2, b2);                // (64, 1)
     const Var error = autograd::mse(y, target);

@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <vector>
 
-#include "engine/context.h"
-#include "engine/linalg/least_squares.h"
-#include "engine/linalg/svd.h"
-#include "engine/ops/elementwise/binary.h"
-#include "engine/ops/matmul/matmul.h"
-#include "engine/rng.h"
+#include "headroom/engine/context.h"
+#include "headroom/engine/linalg/least_squares.h"
+#include "headroom/engine/linalg/svd.h"
+#include "headroom/engine/ops/elementwise/binary.h"
+#include "headroom/engine/ops/matmul/matmul.h"
+#include "headroom/engine/rng.h"
 
 using namespace headroom::engine;
 
@@ -15,10 +15,10 @@ int main() {
   const ThreadScope two_threads(2);  // this thread's loops; the results' bits are the same with any number
   Rng rng(0);
   const int64_t n = 1000;
-  const Tensor x = random_uniform({n, 2}, -1, 1, rng.take("data", 2 * n), DType::f64);    // (n, 2)
-  const Tensor truth = Tensor::from<double>({2, 1}, {3, -0.5});                           // (2, 1)
-  const Tensor noise = random_normal({n, 1}, 0, 0.01, rng.take("noise", n), DType::f64);  // (n, 1)
-  const Tensor fit = linalg::least_squares(x, add(matmul(x, truth), noise));              // (2, 1)
+  const Tensor x = random_uniform({n, 2}, rng, "data", -1, 1, DType::f64);        // (n, 2)
+  const Tensor truth = Tensor::from<double>({2, 1}, {3, -0.5});                   // (2, 1)
+  const Tensor noise = random_normal({n, 1}, rng, "noise", 0, 0.01, DType::f64);  // (n, 1)
+  const Tensor fit = linalg::least_squares(x, add(matmul(x, truth), noise));      // (2, 1)
   const std::vector<double> w = fit.to_vector<double>(), s = linalg::singular_values(x).to_vector<double>();
   std::printf("w = %.3f, %.3f; singular values %.1f, %.1f\n", w[0], w[1], s[0], s[1]);
 

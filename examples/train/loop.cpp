@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tasks/linear_functional.h"
-#include "tasks/training/evaluation.h"
-#include "tasks/training/resume.h"
+#include "headroom/tasks/linear_functional.h"
+#include "headroom/tasks/training/evaluation.h"
+#include "headroom/tasks/training/resume.h"
 
 using namespace headroom;
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tasks/linear_functional.h"
-#include "tasks/training/evaluation.h"
-#include "tasks/training/trainer.h"
+#include "headroom/tasks/linear_functional.h"
+#include "headroom/tasks/training/evaluation.h"
+#include "headroom/tasks/training/trainer.h"
 
 using namespace headroom;
 

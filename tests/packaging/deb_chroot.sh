@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# deb_chroot.sh PACKAGE.deb: installs it in a fresh minimal Debian 12, made by mmdebstrap, and uses it there. An older version
-# is upgraded to it; an ordinary user with an empty folder runs studies, looks at the live view, at pages and completions,
-# and, with what the package suggests, builds every program of examples/; its removal leaves nothing. Needs root and Debian's
+# deb_chroot.sh PACKAGE.deb DEV.deb: installs them in a fresh minimal Debian 12, made by mmdebstrap, and uses them there. An
+# older version is upgraded to it; an ordinary user with an empty folder runs studies, looks at the live view, at pages and
+# completions, and, with the -dev package, builds every program of examples/; removal leaves nothing. Needs root and Debian's
 # mirror; skips (77) where mmdebstrap is missing.
 set -euo pipefail
-package=$(realpath "$1")
+package=$(realpath "$1") dev=$(realpath "$2")
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 command -v mmdebstrap >/dev/null || { echo "skipped: mmdebstrap is not installed"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "skipped: expected root"; exit 77; }
@@ -13,7 +13,8 @@ trap 'rm -rf "$scratch"' EXIT
 work=$scratch/headroom-test
 mkdir -p "$work/older"
 cp "$package" "$work/new.deb"
-cp -r "$root/examples" "$work"
+cp "$dev" "$work/dev.deb"
+cp -r "$root/examples" "$root/docs/library.md" "$work"
 cp -r "$root/tests/models/pretrained/checkpoints/smollm2" "$root/tests/models/pretrained/text.txt" "$work"
 
 # What an older version might have been: with a study that this one has no longer.
@@ -22,7 +23,6 @@ sed -i 's/^Version: .*/Version: 0.0.1/' "$work/older/DEBIAN/control"
 touch "$work/older/usr/share/headroom/experiments/gone.toml"
 dpkg-deb --root-owner-group -Znone --build "$work/older" "$work/older.deb" >/dev/null
 rm -r "$work/older"
-dpkg-deb -f "$package" Suggests | sed 's/([^)]*)//g; s/,/ /g' >"$work/suggested"
 
 cat >"$work/check.sh" <<'CHECK'
 set -eu
@@ -93,6 +93,11 @@ check "example decode" program decode models
 check "example decode, by Meson" by_meson decode build-decode/decode
 check "example train" program train tasks
 check "example softplus, by Meson" by_meson softplus meson test -C build-softplus
+by_cmake() {
+  mkdir cmake && awk '/^```/ && on { exit } on { print } /^```cmake/ { on = 1 }' $work/library.md >cmake/CMakeLists.txt
+  cp examples/gradients/main.cpp cmake && cmake -S cmake -B build-cmake && cmake --build build-cmake && build-cmake/gradients
+}
+check "example gradients, by CMake" by_cmake
 BUILDER
 
 cat >"$work/root.sh" <<'ROOT'
@@ -110,10 +115,10 @@ check "the upgrade" install_packages $work/new.deb
 check "its files are as packaged" sh -c '! dpkg --verify headroom | grep .'
 check "the older version's study is gone" test ! -e /usr/share/headroom/experiments/gone.toml
 su somebody -c "sh $work/user.sh"
-check "what is suggested, and Meson" install_packages $(cat $work/suggested) meson
+check "the -dev package, and compilers" install_packages $work/dev.deb g++ pkg-config meson cmake
 su somebody -c "sh $work/builder.sh"
-dpkg -L headroom >$work/owned
-check "removal and purge" dpkg --purge headroom
+dpkg -L headroom headroom-dev >$work/owned
+check "removal and purge" dpkg --purge headroom-dev headroom
 left() {
   while read -r path; do [ -d "$path" ] || [ ! -e "$path" ] || echo "$path"; done <$work/owned
   find / -xdev \( -path "$work" -o -path /tmp -o -path /home -o -path /var/cache/apt -o -path /var/log \) -prune -o -name '*headroom*' -print

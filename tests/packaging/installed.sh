@@ -25,6 +25,7 @@ if ! meson install -C "$build" --no-rebuild --quiet --destdir "$scratch/both" >"
 fi
 pkgconfig=$(dirname "$(find "$scratch/both" -name headroom-engine.pc)")
 libraries=$(dirname "$pkgconfig")
+headers=$(dirname "$(find "$scratch/both" -path '*/headroom/headroom.h')")
 # The same tree with archives alone, and with shared libraries alone, as far as this build has them.
 for kind in shared static; do
   cp -r "$scratch/both" "$scratch/$kind"
@@ -55,13 +56,13 @@ case $prefix in
   *) check "paths in .pc files are relative to the file" relocatable ;;
 esac
 
-includes_are_installed() {
+includes_are_installed() { # each names a file from its own folder, so that no folder on the compiler's list can stand in
   (
-    cd "$(dirname "$(find "$scratch/both" -path '*/headroom/engine/tensor.h')")/.." || exit 1
+    cd "$headers" || exit 1
     bad=0
     grep -rnoE '^ *# *include *"[^"]+"' . >"$scratch/includes"
     while IFS=: read -r file line include; do
-      header=$(echo "$include" | cut -d '"' -f 2)
+      header=$(dirname "$file")/$(echo "$include" | cut -d '"' -f 2)
       [ -f "$header" ] || { echo "$file:$line includes $header, which is not installed"; bad=1; }
     done <"$scratch/includes"
     [ "$(wc -l <"$scratch/includes")" -gt 100 ] && exit $bad
@@ -71,7 +72,7 @@ check "every header that an installed one includes is installed" includes_are_in
 
 own_names() {
   (
-    cd "$(dirname "$(find "$scratch/both" -path '*/headroom/engine/tensor.h')")/.." || exit 1
+    cd "$headers" || exit 1
     ! { grep -rnE '^ *# *define ' . | grep -v 'define HEADROOM_' || grep -rnE '^using namespace' .; }
   )
 }
@@ -79,7 +80,7 @@ check "headers define no macro but HEADROOM_*, and open no namespace" own_names
 
 # --- Each layer's headers compile with the flags of its own .pc file, and no others' libraries but fmt and the compiler's.
 headers_of() { # headers_of LAYER
-  (cd "$(dirname "$(find "$scratch/both" -path '*/headroom/engine/tensor.h')")/.." && find "$1" -name '*.h' | sort)
+  (cd "$headers" && find "$1" -name '*.h' -printf 'headroom/%p\n' | sort)
 }
 headers_compile() { # headers_compile LAYER
   headers_of "$1" | sed 's/.*/#include "&"/' >"$scratch/all.cpp"
@@ -100,13 +101,22 @@ for layer in engine autograd models tasks; do
   fi
 done
 own_macros() {
-  for header in engine/tensor.h autograd/ops.h autograd/optim/optimizer.h models/transformer.h tasks/training/trainer.h; do
-    echo "#include \"$header\""
-  done >"$scratch/macros.cpp"
+  echo '#include "headroom/headroom.h"' >"$scratch/macros.cpp"
   $compile $(flags both --cflags headroom-tasks) -dM -E "$scratch/macros.cpp" >"$scratch/macros" || return 1
   ! grep -E '^#define (FMT|CURL|NLOHMANN|SQLITE|DNNL|PCRE2|UTF8PROC|BOOST)_[A-Z_]*VERSION' "$scratch/macros"
 }
 check "headers of everyday use bring no other library's macros" own_macros
+
+# A project with files that are called like headers, one of them even under headroom/.
+shadowed() {
+  mkdir -p "$scratch/own/models" "$scratch/own/engine" "$scratch/own/headroom/engine" || return 1
+  echo 'int own();' | tee "$scratch/own/models/config.h" >"$scratch/own/engine/tensor.h"
+  echo '#error shadowed' | tee "$scratch/own/engine/shape.h" >"$scratch/own/headroom/engine/shape.h"
+  printf '#include "models/config.h"\n#include "engine/tensor.h"\n#include "headroom/headroom.h"\n' >"$scratch/own/main.cpp"
+  echo 'int main() { return headroom::models::TransformerConfig().layers == 0 ? own() : 0; }' >>"$scratch/own/main.cpp"
+  $compile -I"$scratch/own" $(flags both --cflags headroom-tasks) -fsyntax-only "$scratch/own/main.cpp"
+}
+check "a project's own models/config.h" shadowed
 
 # --- Programs. An archive or a shared library that a .pc file forgets is an undefined symbol here.
 unwanted() { # unwanted PROGRAM PATTERN: prints the libraries it loads that match
@@ -163,19 +173,40 @@ if ls "$libraries"/libheadroom-*.so >/dev/null 2>&1; then
   check "shared libraries show no names but headroom's" foreign_symbols
 fi
 
-# --- CMake asks pkg-config.
+# --- The CMake package, as docs/library.md has it.
 cmake_project() {
   mkdir -p "$scratch/cmake" && awk '/^```/ && on { exit } on { print } /^```cmake/ { on = 1 }' "$root/docs/library.md" \
     >"$scratch/cmake/CMakeLists.txt" && cp "$root/examples/gradients/main.cpp" "$scratch/cmake" &&
-    PKG_CONFIG_PATH=$pkgconfig cmake -S "$scratch/cmake" -B "$scratch/cmake/build" &&
-    cmake --build "$scratch/cmake/build" && LD_LIBRARY_PATH=$libraries "$scratch/cmake/build/gradients"
+    cmake -S "$scratch/cmake" -B "$scratch/cmake/build" -Dheadroom_DIR="$libraries/cmake/headroom" &&
+    cmake --build "$scratch/cmake/build" && LD_LIBRARY_PATH=$libraries "$scratch/cmake/build/gradients" || return 1
+  ! cmake -S "$scratch/cmake" -B "$scratch/cmake/absent" -Dheadroom_DIR="$libraries/cmake/headroom" \
+    -DCMAKE_PROJECT_INCLUDE="$scratch/absent.cmake" 2>"$scratch/absent" || return 1
+  grep -q 'headroom-nonsense is not installed' "$scratch/absent" || { cat "$scratch/absent"; return 1; }
 }
+echo 'find_package(headroom REQUIRED COMPONENTS nonsense)' >"$scratch/absent.cmake"
 if command -v cmake >/dev/null && [ "${prefix#/}" = "$prefix" ]; then
   check "CMake" cmake_project
 else
   echo "skipped: CMake, which is not installed or would look for the headers in $prefix"
   skipped=$((skipped + 1))
 fi
+
+# --- As a Meson subproject without the program: configured, its headers made, a program's source compiled, and what would be
+# installed; and the scripts of `meson install`, which must not look for the tree in the outer project.
+subproject() {
+  mkdir -p "$scratch/outer/subprojects" && ln -s "$root" "$scratch/outer/subprojects/headroom" &&
+    cp "$root/examples/gradients/main.cpp" "$scratch/outer" &&
+    awk '/^```/ && on { exit } on { print } /^```meson/ { on = 1 }' "$root/docs/library.md" >"$scratch/outer/meson.build" || return 1
+  meson setup --wrap-mode=nodownload "$scratch/outer/build" "$scratch/outer" && cd "$scratch/outer/build" || return 1
+  [ -z "$(find . -path '*experiments*' -name '*.o')" ] && ! grep -q 'sqlite\|microhttpd' build.ninja || return 1
+  meson introspect --installed >"$scratch/would-be" && grep -q 'libheadroom-engine' "$scratch/would-be" || return 1
+  ninja subprojects/headroom/packaging/headroom-headers.h || return 1
+  sh -c "$(ninja -t commands gradients.p/main.cpp.o | tail -n 1 | sed 's/ -o [^ ]* / -fsyntax-only /')" || return 1
+  MESON_SOURCE_ROOT=$scratch/outer MESON_INSTALL_DESTDIR_PREFIX=$scratch/outer/usr "$root/packaging/headers.py" \
+    "$scratch/outer/build/subprojects/headroom" engine,autograd include &&
+    [ -s "$scratch/outer/usr/include/headroom/engine/ops.h" ] && [ ! -e "$scratch/outer/usr/include/headroom/models" ]
+}
+check "a Meson subproject" subproject
 
 if [ -n "${HEADROOM_TALLY:-}" ]; then
   echo "installed: $passed passed, $failed failed, $skipped skipped" >>"$HEADROOM_TALLY"

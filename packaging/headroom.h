@@ -1,0 +1,17 @@
+#pragma once
+/// What most programs need, of every layer that is installed. A program links the layers that it calls.
+#include "autograd/ops.h"
+#include "autograd/optim/optimizer.h"
+#include "autograd/optim/schedule.h"
+#include "autograd/var.h"
+#include "engine/context.h"
+#include "engine/error.h"
+#include "engine/ops.h"
+#include "engine/rng.h"
+#include "engine/tensor.h"
+#include "models/model_cache.h"
+#include "models/transformer.h"
+#include "models/weights/sources.h"
+#include "tasks/training/evaluation.h"
+#include "tasks/training/resume.h"
+#include "tasks/training/trainer.h"
