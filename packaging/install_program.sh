@@ -1,6 +1,6 @@
 #!/bin/sh
 # install_program.sh PROGRAM DATADIR MANDIR: what belongs to the program beside itself, as `meson install` calls it:
-# the studies and workloads, the manual's pages, completions for three shells, licences. The pages and scripts come from
+# the studies, examples and workloads, the manual's pages, completions for three shells, licences. The pages and scripts come from
 # PROGRAM, which knows its commands, and the studies are those that lie there when it runs, so that none is forgotten.
 set -eu
 program=$1
@@ -12,7 +12,7 @@ target() { # target FOLDER: where it is installed now
 }
 share=$(target "$2") manual=$(target "$3")
 cd "$(dirname "$0")/.."
-for file in experiments/*.toml experiments/tools/bench/workloads.toml experiments/data/*.json; do
+for file in experiments/*.toml examples/studies/*.toml experiments/tools/bench/workloads.toml experiments/data/*.json; do
   install -D -m 644 "$file" "$share/headroom/$file"
 done
 pages=$(mktemp -d)
