@@ -13,9 +13,38 @@ namespace {
 
 constexpr double width = 168, margin = 10, row_height = 13, label_height = 12;
 
+/// A number to so many digits, in percent to so many decimals.
+std::string number_text(const Whisker& w, double x, int digits) {
+  if (!is_in_percent(w) || !std::isfinite(x)) return rounded(x, digits);
+  return x == 1 ? "0 %" : fmt::format("{:+.{}f} %", 100 * (x - 1), digits);
+}
+
+/// The fewest digits that tell a number from the bounds, and in percent from nothing.
+int digits_for(const Whisker& w, double x) {
+  constexpr int most_digits = 9, most_decimals = 6;
+  const bool is_percent = is_in_percent(w);
+  int digits = is_percent ? 1 : 3;
+  const auto looks_equal = [&](const std::optional<double>& other) {
+    return other && x != *other && number_text(w, x, digits) == number_text(w, *other, digits);
+  };
+  const auto is_lost = [&] { return is_percent && x != 1 && std::abs(100 * (x - 1)) < 0.5 * std::pow(10, -digits); };
+  while (std::isfinite(x) && digits < (is_percent ? most_decimals : most_digits) &&
+         (looks_equal(w.least) || looks_equal(w.most) || is_lost()))
+    ++digits;
+  return digits;
+}
+
+int most_digits_of(const Whisker& w) {
+  return std::max({digits_for(w, w.value), digits_for(w, w.low), digits_for(w, w.high)});
+}
+
 std::string limit_text(const Whisker& w, double limit) {
-  const std::string text = exact(limit);
-  return (text.size() > 6 ? rounded(limit) : text) + (w.is_ratio ? "×" : "");
+  constexpr size_t short_enough = 6;
+  const std::string percent = limit == 1 ? "0" : fmt::format("{:+g}", 100 * (limit - 1)),
+                    text = is_in_percent(w) ? percent : exact(limit);
+  if (text.size() > short_enough)
+    return number_text(w, limit, most_digits_of(w)) + (w.is_ratio && !is_in_percent(w) ? "×" : "");
+  return text + (is_in_percent(w) ? " %" : w.is_ratio ? "×" : "");
 }
 
 /// Maps values to the drawing. Open ends reach the edge.
@@ -59,6 +88,21 @@ std::string whisker_svg(const Whisker& w, const WhiskerScale& x, double top) {
 
 }  // namespace
 
+bool is_in_percent(const Whisker& w) {
+  constexpr double near = 0.0501, shown = 0.5;  // a bound of 5 %; larger numbers beside one are factors
+  const auto is_near = [&](const std::optional<double>& limit) { return !limit || std::abs(*limit - 1) < near; };
+  return w.is_ratio && is_near(w.least) && is_near(w.most) &&
+         std::abs(w.value - 1) < (w.least || w.most ? shown : near);
+}
+
+std::string interval_words(const Whisker& w) {
+  const auto shown = [&](double x) {
+    return number_text(w, x, is_in_percent(w) ? most_digits_of(w) : digits_for(w, x));
+  };
+  const std::string value = shown(w.value) + (w.is_ratio && !is_in_percent(w) ? "×" : "");
+  return std::isnan(w.low) ? value : fmt::format("{} [{}, {}]", value, shown(w.low), shown(w.high));
+}
+
 std::string bound_words(const Whisker& w) {
   if (w.least && w.most) return fmt::format("{} to {}", limit_text(w, *w.least), limit_text(w, *w.most));
   return w.least ? (w.is_strict ? "> " : "≥ ") + limit_text(w, *w.least)
@@ -75,7 +119,7 @@ std::string whiskers_html(const std::vector<Whisker>& all) {
   for (size_t i = 0; i < whiskers.size(); ++i) {
     const Whisker& w = whiskers[i];
     shapes += whisker_svg(w, x, label_height + row_height * static_cast<double>(i));
-    said += fmt::format("{}{}, needs {}", i ? "; " : "", rounded(w.value), bound_words(w));
+    said += fmt::format("{}{}, needs {}", i ? "; " : "", interval_words(w), bound_words(w));
   }
   const Whisker& first = whiskers.front();
   const double at = x(first.least ? *first.least : *first.most);

@@ -153,6 +153,12 @@ int64_t bytes_of(const StoredTensor& stored) {
 
 }  // namespace
 
+ModelEdit rounded(ModelEdit edit, WeightType type) {
+  for (auto& [name, tensor] : edit.weights)
+    if (tensor.rank() == 2) tensor = numbers_of(in_type(numbers_of(tensor), type));
+  return edit;
+}
+
 int64_t compact_bytes(const ModelFiles& base, const ModelEdit& edit, std::optional<WeightType> type) {
   int64_t bytes = 0;
   for (const NotedWeights::Noted& weight : weights_to_write(base, edit, type)) bytes += bytes_of(weight.stored);

@@ -10,6 +10,9 @@ namespace headroom::models {
 Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const std::filesystem::path& to,
                          const ConvertOptions& options);
 
+/// The edit with its matrices as a compact folder of that type holds them; those of which rows are the base's, too.
+ModelEdit rounded(ModelEdit edit, WeightType type);
+
 /// The bytes of the tensors write_compact() would write with that type.
 int64_t compact_bytes(const ModelFiles& base, const ModelEdit& edit, std::optional<WeightType> type);
 

@@ -89,7 +89,7 @@ void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, Q
 }
 
 CacheBudget::CacheBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
-                         const std::function<void(int64_t, int64_t)>& progress)
+                         const std::function<void(int64_t, int64_t, double)>& progress, KeptLosses* kept)
     : heads_(std::move(heads)),
       probe_(std::move(probe)),
       nothing_(empty_plan(heads_->base(), heads_->qk(), heads_->vo())) {
@@ -111,7 +111,7 @@ CacheBudget::CacheBudget(std::shared_ptr<const HeadDecompositions> heads, std::s
       for (const bool is_vo : {false, true})
         places_.push_back({.at = {is_vo, layer, head, true}, .dim = 2 * (is_vo ? group.v_dim : group.qk_dim)});
   }
-  measure(progress);
+  measure(progress, kept);
   for (Place& place : places_) list_choices(place);
 }
 
@@ -152,24 +152,34 @@ CacheChoice CacheBudget::chosen(const CompressionPlan& plan, const Place& place)
   return {place.at.rank_in(plan), place.at.is_vo ? cache.values : cache.keys};
 }
 
-void CacheBudget::measure(const std::function<void(int64_t, int64_t)>& progress) {
+void CacheBudget::measure(const std::function<void(int64_t, int64_t, double)>& progress, KeptLosses* kept) {
   const int64_t all = std::ssize(places_) * static_cast<int64_t>(loss_kinds);
+  const auto layers = [&](const Place& place) { return static_cast<double>(heads_->base().layers - place.at.layer); };
+  double runs = 0, run = 0;
+  for (const Place& place : places_) runs += layers(place);
   int64_t done = 0;
-  for (Place& place : places_)
+  for (Place& place : places_) {
     for (size_t kind = 0; kind < loss_kinds; ++kind, ++done) {
-      if (progress) progress(done, all);
       const std::optional<CacheChoice> choice = measured_choice(place, kind);
       if (!choice) continue;
-      CompressionPlan plan = nothing_;
-      put(plan, place, *choice);
-      place.loss[kind] = std::max(0.0, probe_->kl(heads_->edit(plan), place.at.layer));
+      const HeadPlace& at = place.at;
+      const std::string name =
+          fmt::format("cache/{:d}/{}/{}/{:d}/{}", at.is_vo, at.layer, at.kv_head, at.is_joined, kind);
+      place.loss[kind] = kept_loss(kept, name, [&] {
+        if (progress) progress(done, all, run / runs);
+        CompressionPlan plan = nothing_;
+        put(plan, place, *choice);
+        return std::max(0.0, probe_->kl(heads_->edit(plan), at.layer));
+      });
     }
+    run += layers(place);
+  }
   for (const bool is_joined : {false, true})
     for (const bool is_vo : {false, true})
-      for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_vo, is_joined, kind);
+      for (size_t kind = 0; kind < loss_kinds; ++kind) scale(is_vo, is_joined, kind, kept);
 }
 
-void CacheBudget::scale(bool is_vo, bool is_joined, size_t kind) {
+void CacheBudget::scale(bool is_vo, bool is_joined, size_t kind, KeptLosses* kept) {
   CompressionPlan plan = nothing_;
   double sum = 0;
   for (const Place& place : places_) {
@@ -179,7 +189,9 @@ void CacheBudget::scale(bool is_vo, bool is_joined, size_t kind) {
     if (is_counted && choice) put(plan, place, *choice), sum += place.loss[kind];
   }
   if (sum == 0) return;
-  const double factor = measured(std::move(plan)).kl / sum;
+  const double factor = kept_loss(kept, fmt::format("cache/all/{:d}/{:d}/{}", is_vo, is_joined, kind),
+                                  [&] { return measured(std::move(plan)).kl; }) /
+                        sum;
   for (Place& place : places_)
     if (place.at.is_vo == is_vo && place.at.is_joined == is_joined) place.loss[kind] *= factor;
 }
@@ -311,15 +323,21 @@ MeasuredPlan CacheBudget::spend(int64_t allowed) const {
 
 MeasuredPlan CacheBudget::within(double kl) const {
   require(std::isfinite(kl) && kl > 0, "cache budget: a KL divergence of {} cannot be kept within", kl);
-  MeasuredPlan best = measured(nothing_);
-  require(best.kl <= kl, "cache budget: a KL divergence of {:.3g} cannot be kept within: the cache in f16 has {:.3g}",
-          kl, best.kl);
-  int64_t low = least() - 1, high = full();
+  MeasuredPlan whole = measured(nothing_);
+  require(whole.kl <= kl, "cache budget: a KL divergence of {:.3g} cannot be kept within: the cache in f16 has {:.3g}",
+          kl, whole.kl);
   // A 256th of what there is to spend.
-  for (int step = 0; step < 8 && high - low > 1; ++step) {
+  return smallest([&](const MeasuredPlan& plan) { return plan.kl <= kl; }, 8).value_or(std::move(whole));
+}
+
+std::optional<MeasuredPlan> CacheBudget::smallest(const std::function<bool(const MeasuredPlan&)>& is_kept,
+                                                  int steps) const {
+  std::optional<MeasuredPlan> best;
+  int64_t low = least() - 1, high = full();
+  for (int step = 0; step < steps && high - low > 1; ++step) {
     const int64_t middle = step == 0 ? low + 1 : (low + high) / 2;
     MeasuredPlan plan = spend(middle);
-    if (plan.kl <= kl) high = middle, best = std::move(plan);
+    if (is_kept(plan)) high = middle, best = std::move(plan);
     else low = middle;
   }
   return best;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tasks/compression/budget.h"
+#include "tasks/compression/kept_losses.h"
 #include "tasks/compression/layer_probe.h"
 #include "tasks/compression/methods.h"
 
@@ -50,12 +51,12 @@ void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, Q
 /// measured, too. What a plan costs is measured by measured().
 class CacheBudget {
  public:
-  /// Measures all heads: three runs of the model's later part for each, and one whole run for each kind. `progress`
-  /// gets the runs done, of how many. A method may be none: rows then stay as they are.
-  /// Throws Error as least_cache_bytes() and as the decompositions do, and where these were made without
-  /// cache_budget_needs().
+  /// Measures all heads: three runs of the model's later part for each, and one whole run for each kind; `kept`, if
+  /// any, keeps them. `progress` gets the runs done, of how many, and the share of their time. A method may be none:
+  /// rows then stay as they are. Throws Error as least_cache_bytes() and as the decompositions do, and where these were
+  /// made without cache_budget_needs().
   CacheBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
-              const std::function<void(int64_t, int64_t)>& progress = {});
+              const std::function<void(int64_t, int64_t, double)>& progress = {}, KeptLosses* kept = nullptr);
 
   const HeadDecompositions& heads() const { return *heads_; }
 
@@ -74,6 +75,9 @@ class CacheBudget {
   /// The smallest plan found whose measured() loss is at most `kl`, by bisection. Throws Error unless kl > 0, and with
   /// the original's own loss in f16 where that is more.
   MeasuredPlan within(double kl) const;
+  /// The smallest plan found that `is_kept`, by that bisection in `steps` steps, the first of which tries the smallest
+  /// of all: where more bytes lose less. None where it takes none of those tried.
+  std::optional<MeasuredPlan> smallest(const std::function<bool(const MeasuredPlan&)>& is_kept, int steps) const;
   /// All rows as they are in one format; none where its blocks do not fill them.
   std::optional<CompressionPlan> plain(engine::BlockFormat format) const;
 
@@ -102,10 +106,10 @@ class CacheBudget {
   double loss_of(const Place& place, const CacheChoice& choice) const;
   void put(CompressionPlan& plan, const Place& place, const CacheChoice& choice) const;
   CacheChoice chosen(const CompressionPlan& plan, const Place& place) const;
-  void measure(const std::function<void(int64_t, int64_t)>& progress);
+  void measure(const std::function<void(int64_t, int64_t, double)>& progress, KeptLosses* kept);
   /// Scales the losses of a kind, of keys or of values, to what all places of it cost together: of joined heads the
   /// first and second, the third and fourth, ….
-  void scale(bool is_vo, bool is_joined, size_t kind);
+  void scale(bool is_vo, bool is_joined, size_t kind, KeptLosses* kept);
   void list_choices(Place& place) const;
 
   std::shared_ptr<const HeadDecompositions> heads_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace headroom::tasks {
 namespace {
@@ -28,9 +29,10 @@ class Compressor {
     constexpr double late = 0.25;  // of each text: what the readout costs would otherwise be most of the time
     return model_.once<CacheBudget>(key(fmt::format("cache measured on {}", request_.format_tokens)), [&] {
       const int64_t length = std::min(request_.context, request_.format_tokens);
-      return CacheBudget(heads(), probe(length, request_.format_tokens, late), [&](int64_t done, int64_t all) {
-        tell(fmt::format("budget: loss {} of {} measured", done, all), share_of(done, all));
-      });
+      const auto told = [&](int64_t done, int64_t all, double share) {
+        tell(fmt::format("budget: loss {} of {} measured", done, all), share);
+      };
+      return CacheBudget(heads(), probe(length, request_.format_tokens, late), told, request_.kept.get());
     });
   }
 
@@ -127,10 +129,10 @@ class Compressor {
   /// The plan that an allowance of ranks alone buys.
   CompressionPlan bought() const {
     const auto budget = model_.once<HeadBudget>(key("measured heads"), [&] {
-      return HeadBudget(heads(), probe(request_.context), request_.layers,
-                        [&](int64_t done, int64_t all, double share) {
-                          tell(fmt::format("budget: head {} of {} measured", done, all), share);
-                        });
+      const auto told = [&](int64_t done, int64_t all, double share) {
+        tell(fmt::format("budget: head {} of {} measured", done, all), share);
+      };
+      return HeadBudget(heads(), probe(request_.context), request_.layers, told, request_.kept.get());
     });
     const HeadCosts& costs = budget->costs();
     const auto& [of, value] = request_.allowance;
@@ -144,10 +146,23 @@ class Compressor {
     const Allowance& allowance = request_.allowance;
     const auto measured = cache();
     const CacheBudget& budget = *measured;
-    MeasuredPlan bought =
-        allowance.of == Of::cache_kl ? budget.within(allowance.value) : budget.spend(allowance.bytes(budget.full()));
+    MeasuredPlan bought = allowance.of == Of::cache_kl      ? budget.within(allowance.value)
+                          : allowance.of == Of::cache_tried ? accepted(budget)
+                                                            : budget.spend(allowance.bytes(budget.full()));
     out.cache = {budget.bytes(bought.plan), budget.full(), budget.expected_kl(bought.plan), bought.kl};
     out.plan = std::move(bought.plan);
+  }
+  MeasuredPlan accepted(const CacheBudget& budget) const {
+    constexpr int steps = 7;
+    int step = 0;
+    const auto is_accepted = [&](const MeasuredPlan& tried) {
+      const int64_t bytes = budget.bytes(tried.plan);
+      tell(fmt::format("budget: {} bytes a token, try {} of {}", bytes, step + 1, steps), share_of(step, steps));
+      ++step;
+      return request_.accepts(tried, heads()->edit(tried.plan), bytes);
+    };
+    if (auto best = budget.smallest(is_accepted, steps)) return *std::move(best);
+    return budget.measured(*budget.plain(engine::BlockFormat::f16));
   }
   std::shared_ptr<const PiecesToGo> pieces() const {
     const Allowance& allowance = request_.allowance;
@@ -157,13 +172,12 @@ class Compressor {
       out.removal = std::make_shared<HeadRemoval>(config(), *model_.weights(), *request_.removed, request_.layers);
       if (!allowance.is_measured()) return out;
       const int64_t all = std::ssize(out.removal->pieces());
-      const int64_t going = allowance.of == Of::kl ? all : out.removal->count_beside(allowance.value);
-      const auto told = [progress = progress_, what, all, going](int64_t gone, int64_t measured) {
+      const auto told = [progress = progress_, what, all](int64_t gone, int64_t measured, double share) {
         if (progress)
-          progress(fmt::format("removal: {} of {} {} gone, {} measured since", gone, all, what, measured),
-                   share_of(gone, std::max<int64_t>(1, going)));
+          progress(fmt::format("removal: {} of {} {} gone, {} measured since", gone, all, what, measured), share);
       };
-      out.order = std::make_shared<RemovalOrder>(out.removal, probe(request_.context, removal_tokens), told);
+      out.order =
+          std::make_shared<RemovalOrder>(out.removal, probe(request_.context, removal_tokens), told, request_.kept);
       return out;
     });
   }

@@ -10,6 +10,7 @@
 #include "tasks/compression/cache_budget.h"
 #include "tasks/compression/head_budget.h"
 #include "tasks/compression/head_removal.h"
+#include "tasks/compression/kept_losses.h"
 #include "tasks/compression/refine.h"
 #include "tasks/measure/studied_model.h"
 
@@ -26,6 +27,7 @@ struct Allowance {
     cache_share,  ///< a share of the cache's bytes in f16; this and the next choose formats, too (CacheBudget)
     cache_bytes,  ///< bytes a token
     cache_kl,     ///< the fewest bytes within so many nats
+    cache_tried,  ///< the fewest bytes of a model that CompressionRequest::accepts, f16's if it accepts none
   };
   Of of = Of::given;
   double value = 1;
@@ -44,12 +46,15 @@ struct CompressionRequest {
   std::set<int64_t> layers{};            ///< that may change
   std::optional<RemovedPart> removed{};  ///< pieces that go, in place of a plan
   Allowance allowance{};
-  uint64_t seed = 0;                         ///< of pieces that are drawn
-  bool keeps_shapes = false;                 ///< pieces that go add zeros at the original's shapes
-  std::string calibration_name{};            ///< of the calibration: what is made from it is kept by this name
-  std::vector<int32_t> calibration{};        ///< a text's tokens, read where needs_of() or the allowance say so
-  int64_t context = 512;                     ///< tokens that the model sees at once
-  int64_t format_tokens = 512;               ///< of the calibration on which a budget that names formats is measured
+  uint64_t seed = 0;                   ///< of pieces that are drawn
+  bool keeps_shapes = false;           ///< pieces that go add zeros at the original's shapes
+  std::string calibration_name{};      ///< of the calibration: what is made from it is kept by this name
+  std::vector<int32_t> calibration{};  ///< a text's tokens, read where needs_of() or the allowance say so
+  int64_t context = 512;               ///< tokens that the model sees at once
+  int64_t format_tokens = 512;         ///< of the calibration on which a budget that names formats is measured
+  /// Whether a model is good enough, given with the divergence that was measured and its cache's bytes a token.
+  std::function<bool(const MeasuredPlan& plan, const models::ModelEdit& edit, int64_t bytes)> accepts{};
+  std::shared_ptr<KeptLosses> kept{};        ///< where measured losses are kept; null: nowhere
   std::optional<RefineConfig> refinement{};  ///< trains what became smaller
   std::vector<int32_t> refinement_text{};
   /// Calibrates at once for all methods, and takes all layers apart: for several requests of one model.

@@ -8,7 +8,8 @@
 
 namespace headroom::tasks {
 HeadBudget::HeadBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
-                       const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress)
+                       const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress,
+                       KeptLosses* kept)
     : heads_(std::move(heads)), probe_(std::move(probe)), costs_(heads_->base(), heads_->qk(), heads_->vo(), layers) {
   const auto runs = [&](const HeadPlace& place) { return static_cast<double>(heads_->base().layers - place.layer); };
   double all = 0, done = 0;
@@ -19,12 +20,15 @@ HeadBudget::HeadBudget(std::shared_ptr<const HeadDecompositions> heads, std::sha
     const int64_t rank = *std::min_element(ranks.begin(), ranks.end(), [&](int64_t a, int64_t b) {
       return std::abs(static_cast<double>(a) - at) < std::abs(static_cast<double>(b) - at);
     });
-    const double kl = std::max(0.0, probe_->kl(heads_->edit(costs_.with(place, rank)), place.layer)),
-                 lost = heads_->tail(place, rank);
+    const std::string name = fmt::format("head/{:d}/{}/{}/{}", place.is_vo, place.layer, place.kv_head, rank);
+    const double kl = kept_loss(kept, name, [&] {
+      if (progress) progress(std::ssize(measured_), std::ssize(costs_.places()), done / all);
+      return std::max(0.0, probe_->kl(heads_->edit(costs_.with(place, rank)), place.layer));
+    });
+    const double lost = heads_->tail(place, rank);
     measured_.push_back(kl);
     per_tail_.push_back(lost > 0 ? kl / lost : 0);
     done += runs(place);
-    if (progress) progress(std::ssize(measured_), std::ssize(costs_.places()), done / all);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "tasks/compression/budget.h"
 #include "tasks/compression/head_costs.h"
+#include "tasks/compression/kept_losses.h"
 #include "tasks/compression/layer_probe.h"
 #include "tasks/compression/methods.h"
 
@@ -25,9 +26,11 @@ class HeadBudget {
  public:
   /// Measures all heads of `layers`: as many runs of the model's later part. `progress` gets the heads done, of how
   /// many, and the share of the time: what changes in a layer is run from there on, so that the first take longest.
+  /// `kept`, if any, keeps the losses.
   /// Throws Error for methods that are both none, and as the decompositions do.
   HeadBudget(std::shared_ptr<const HeadDecompositions> heads, std::shared_ptr<const LayerProbe> probe,
-             const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress = {});
+             const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t, double)>& progress = {},
+             KeptLosses* kept = nullptr);
 
   const HeadCosts& costs() const { return costs_; }
   /// The plan that a budget buys: each head has a rank, or stays as it is. Throws Error with the least possible where

@@ -220,47 +220,75 @@ models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed) const {
 }
 
 RemovalOrder::RemovalOrder(std::shared_ptr<const HeadRemoval> removal, std::shared_ptr<const LayerProbe> probe,
-                           std::function<void(int64_t, int64_t)> progress)
+                           std::function<void(int64_t, int64_t, double)> progress, std::shared_ptr<KeptLosses> kept)
     : removal_(std::move(removal)),
       probe_(std::move(probe)),
       progress_(std::move(progress)),
+      kept_(std::move(kept)),
       left_(removal_->pieces()) {}
 
 double RemovalOrder::kl_without(const RemovedPieces& removed) const {
   return probe_->kl(removal_->edit(removed), std::min_element(removed.begin(), removed.end())->layer);
 }
 
-void RemovalOrder::measure() {
+int64_t RemovalOrder::at_once() const { return std::max<int64_t>(1, std::ssize(removal_->pieces()) / 16); }
+
+int64_t RemovalOrder::measurements(int64_t count) const {
+  const int64_t all = std::ssize(removal_->pieces());
+  int64_t sum = 0;
+  for (int64_t gone = 0; gone < count; gone += at_once()) sum += all - gone;
+  return sum;
+}
+
+void RemovalOrder::measure(int64_t goal) {
   const auto without = models::load(probe_->base(), removal_->edit(gone_));
   const EnteringStates states = probe_->states_of(*without);
   std::vector<std::pair<double, RemovedPiece>> losses;
+  const auto layers = [&](const RemovedPiece& piece) {
+    return static_cast<double>(removal_->base().layers - piece.layer);
+  };
+  double runs = 0, run = 0;
+  for (const RemovedPiece& piece : left_) runs += layers(piece);
   for (const RemovedPiece& piece : left_) {
-    RemovedPieces tried = gone_;
-    tried.push_back(piece);
-    losses.emplace_back(probe_->kl(removal_->edit(tried), piece.layer, states), piece);
-    if (progress_) progress_(std::ssize(gone_), std::ssize(losses));
+    const std::string name =
+        fmt::format("{}/{}/{}/{}", name_of(removal_->part()), gone_.size(), piece.layer, piece.index);
+    losses.emplace_back(kept_loss(kept_.get(), name,
+                                  [&] {
+                                    const double done = static_cast<double>(measurements(std::ssize(gone_))) +
+                                                        static_cast<double>(std::ssize(left_)) * run / runs;
+                                    if (progress_)
+                                      progress_(std::ssize(gone_), std::ssize(losses),
+                                                done / static_cast<double>(measurements(goal)));
+                                    RemovedPieces tried = gone_;
+                                    tried.push_back(piece);
+                                    return probe_->kl(removal_->edit(tried), piece.layer, states);
+                                  }),
+                        piece);
+    run += layers(piece);
   }
   std::sort(losses.begin(), losses.end());
-  const int64_t at_once = std::max<int64_t>(1, std::ssize(removal_->pieces()) / 16);
-  losses.resize(static_cast<size_t>(std::min(at_once, std::ssize(left_) - 1)));
+  losses.resize(static_cast<size_t>(std::min(at_once(), std::ssize(left_) - 1)));
   for (const auto& [kl, piece] : losses) {
     gone_.push_back(piece);
     left_.erase(std::find(left_.begin(), left_.end(), piece));
   }
 }
 
-RemovedPieces RemovalOrder::first(int64_t count) {
+RemovedPieces RemovalOrder::first(int64_t count) { return first(count, count); }
+
+RemovedPieces RemovalOrder::first(int64_t count, int64_t goal) {
   require_count(*removal_, count);
   const std::lock_guard lock(mutex_);
-  while (std::ssize(gone_) < count) measure();
+  while (std::ssize(gone_) < count) measure(goal);
   return {gone_.begin(), gone_.begin() + count};
 }
 
 RemovedPieces RemovalOrder::within(double kl) {
   require(std::isfinite(kl) && kl > 0, "removal: a KL divergence of {} cannot be kept within", kl);
   RemovedPieces best;
-  while (std::ssize(best) + 1 < std::ssize(removal_->pieces())) {
-    RemovedPieces more = first(std::ssize(best) + 1);
+  const int64_t most = std::ssize(removal_->pieces()) - 1;
+  while (std::ssize(best) < most) {
+    RemovedPieces more = first(std::ssize(best) + 1, most);
     if (kl_without(more) > kl) break;
     best = std::move(more);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/checkpoints/model_edit.h"
+#include "tasks/compression/kept_losses.h"
 #include "tasks/compression/layer_probe.h"
 
 namespace headroom::tasks {
@@ -76,9 +77,10 @@ inline constexpr int64_t removal_tokens = 512;
 /// left are measured again, each from its layer on. Several threads may ask for it.
 class RemovalOrder {
  public:
-  /// `progress` gets the pieces gone and the measurements done since.
+  /// `progress` gets the pieces gone, the measurements done since, and the share of the time for those asked for.
+  /// `kept`, if any, keeps the losses.
   RemovalOrder(std::shared_ptr<const HeadRemoval> removal, std::shared_ptr<const LayerProbe> probe,
-               std::function<void(int64_t, int64_t)> progress = {});
+               std::function<void(int64_t, int64_t, double)> progress = {}, std::shared_ptr<KeptLosses> kept = nullptr);
   /// The first `count`. Measures what that takes beyond what was asked for before. Throws Error for more than all but
   /// one piece.
   RemovedPieces first(int64_t count);
@@ -88,11 +90,17 @@ class RemovalOrder {
 
  private:
   double kl_without(const RemovedPieces& removed) const;
-  void measure();
+  /// One round of measurements, on the way to `goal` pieces.
+  void measure(int64_t goal);
+  RemovedPieces first(int64_t count, int64_t goal);
+  int64_t at_once() const;
+  /// Those that take so many pieces out.
+  int64_t measurements(int64_t count) const;
 
   std::shared_ptr<const HeadRemoval> removal_;
   std::shared_ptr<const LayerProbe> probe_;
-  std::function<void(int64_t, int64_t)> progress_;
+  std::function<void(int64_t, int64_t, double)> progress_;
+  std::shared_ptr<KeptLosses> kept_;
   std::mutex mutex_;
   RemovedPieces gone_, left_;
 };

@@ -109,6 +109,89 @@ TEST_CASE("a budget of the cache is kept by the model that is written, and its c
   CHECK(exact["ppl"] != held["ppl"]);
 }
 
+TEST_CASE("without options the fewest bytes are found that are shown to lose no more than a hundredth", "[compress]") {
+  const TemporaryFolder folder;
+  const std::string alone = fmt::format("compress {} -o out --no-speed --context 32 --budget-tokens 64 --calibrate {}",
+                                        small_model(), small_text());
+  Program hopeless(folder.path(), alone);  // a random model's few windows tell no hundredth
+  CHECK(hopeless.wait() == 1);
+  CHECK_THAT(hopeless.err(), contains("--budget loss=0.01: the best of 7 smaller caches tried, of "));
+  CHECK_FALSE(fs::exists(folder / "out"));
+  const json made = run_json(folder, alone + " --budget loss=0.04");
+  const int64_t half =
+      made["evaluation"]["tokens"][1];  // one text: its beginning is measured, its second half calibrates
+  CHECK(made["evaluation"]["tokens"][0] == 0);
+  CHECK(made["calibration"]["tokens"][0] == half);
+  REQUIRE_FALSE(made["tried"].empty());
+  const int64_t kept = made["budget"]["bytes_per_token"];
+  bool has_kept = false;
+  for (const json& tried : made["tried"]) {
+    CHECK(tried["is_within"] == (tried["ppl_ratio_interval"][1].get<double>() <= 1.04));
+    if (tried["is_within"]) CHECK(tried["bytes_per_token"].get<int64_t>() >= kept);
+    if (!tried["is_within"] || tried["bytes_per_token"] != kept) continue;
+    has_kept = true;
+    CHECK(made["after"]["ppl_ratio"] == tried["ppl_ratio"]);
+  }
+  CHECK(has_kept);
+  CHECK(kept < made["budget"]["f16_bytes_per_token"].get<int64_t>());
+  // The files hold what was measured, rounded matrices and cache types included.
+  const std::string eval = "eval {} --text {} --context 32 --max-tokens {} --exact --cache-dtype {}";
+  const json held = run_json(folder, fmt::format(fmt::runtime(eval), "out", small_text(), half, "model"));
+  CHECK(held["ppl"].get<double>() == Approx(made["after"]["perplexity"].get<double>()).epsilon(1e-5));
+  CHECK_FALSE(fs::exists(folder / "out.losses"));
+  Program words(folder.path(), alone + " --force --budget loss=0.5");
+  REQUIRE(words.wait() == 0);
+  CHECK_THAT(words.out(), contains("\nkept     "));
+  CHECK_THAT(words.out(), contains(", needs ≤ 1.5×. This"));
+  // What a search would keep cannot be kept over a file of somebody else's.
+  headroom::testing::write_bytes(folder / "out.losses", "my losses");
+  Program other(folder.path(), alone + " --force");
+  CHECK(other.wait() == 1);
+  CHECK_THAT(other.err(), contains("out.losses: is no file of measured losses"));
+  CHECK(read(folder / "out.losses") == "my losses");
+}
+
+TEST_CASE("a measurement that was killed goes on where it was, to the same files", "[compress]") {
+  for (const std::string& what :
+       {std::string("--budget loss=0.2 --budget-tokens 64 --eval ") + small_text() + " --eval-tokens 500:",
+        std::string("--remove heads --keep 0.5 --format compact")}) {
+    INFO(what);
+    const TemporaryFolder whole, killed;
+    run_json(whole, command(what));
+    {
+      Program program(killed.path(), command(what));
+      while ((!fs::exists(killed / "out.losses") || fs::file_size(killed / "out.losses") < 200) && program.is_running())
+        usleep(200);
+      program.signal(SIGKILL);
+      program.wait();
+    }
+    REQUIRE_FALSE(fs::exists(killed / "out"));
+    Program resumed(killed.path(), command(what));
+    REQUIRE(resumed.wait() == 0);
+    CHECK_THAT(resumed.err(), contains(" measured losses: goes on from there"));
+    CHECK(read(killed / "out" / "model.safetensors") == read(whole / "out" / "model.safetensors"));
+    CHECK_FALSE(fs::exists(killed / "out.losses"));
+  }
+}
+
+TEST_CASE("every method has its line in --help-methods, whatever else is given", "[compress]") {
+  const TemporaryFolder folder;
+  Program methods(folder.path(), "compress --help-methods");
+  REQUIRE(methods.wait() == 0);
+  const std::string shown = methods.out();  // the next program writes over it
+  const std::string known = "; known: ";
+  for (const char* part : {"qk", "vo"}) {
+    Program unknown(folder.path(), command(fmt::format("--part {} --method none-such --rank 4 --format compat", part)));
+    CHECK(unknown.wait() == 1);
+    std::string names = unknown.err().substr(unknown.err().find(known) + known.size());
+    names.pop_back();  // the newline
+    for (size_t at = 0, end = 0; end != std::string::npos; at = end + 2) {
+      end = names.find(", ", at);
+      CHECK_THAT(shown, contains("\n" + names.substr(at, end - at) + " "));
+    }
+  }
+}
+
 TEST_CASE("the size of the files is told, and what would make them smaller", "[compress]") {
   const TemporaryFolder folder;
   const auto bytes_of = [&](const fs::path& model) {

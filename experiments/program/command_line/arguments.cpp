@@ -164,6 +164,15 @@ Option Command::flag(const std::string& name, bool& value, const std::string& he
   return Option(option);
 }
 
+void Command::shows(const std::string& name, const std::string& help, std::function<std::string()> text) const {
+  const auto show = [text = std::move(text)] {
+    std::fputs(text().c_str(), stdout);
+    throw Exit{0};
+  };
+  CLI::Option* option = app_->add_flag_callback(name, show, help);
+  if (heading_ != nullptr) option->group(heading_);
+}
+
 void Command::action(std::function<void()> run) const {
   app_->callback([app = app_, run = std::move(run)] {
     check_outputs(*app);

@@ -94,6 +94,8 @@ class Command {
   Option option(const std::string& name, T& value, const std::string& help) const;
   /// Adds an option without a value, which sets `value`.
   Option flag(const std::string& name, bool& value, const std::string& help) const;
+  /// Adds an option that prints a text and ends the program, whatever else is given.
+  void shows(const std::string& name, const std::string& help, std::function<std::string()> text) const;
   /// Sets the function to run once the arguments are read.
   void action(std::function<void()> run) const;
   /// Requires one of the command's own commands.

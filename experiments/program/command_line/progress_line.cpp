@@ -17,7 +17,7 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::show(const std::string& done, double share) {
-  constexpr double worth_a_word = 120;
+  constexpr double worth_a_word = 60;
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - start_).count();
   if (const std::optional<double> left = said_.to_say(share, seconds, worth_a_word)) {

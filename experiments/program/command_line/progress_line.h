@@ -7,8 +7,8 @@
 namespace headroom::experiments {
 
 /// A status line on standard error, if that is a terminal, redrawn while something runs and erased with the object.
-/// Work of minutes is also announced once by a line that stays, on a terminal or not, as soon as its first parts show
-/// the pace.
+/// Work of over a minute is also announced once by a line that stays, on a terminal or not, as soon as its first parts
+/// show the pace.
 class ProgressLine {
  public:
   ProgressLine();

@@ -16,10 +16,39 @@
 namespace headroom::experiments {
 namespace {
 
+/// What each method keeps of a head at rank r.
+constexpr std::pair<const char*, const char*> kept_by[] = {
+    {"plain", "the best rank-r W_Q, and W_K"},
+    {"product", "the best rank-r product of W_Q and W_K"},
+    {"product-grouped", "the same, for query heads that share a key"},
+    {"product-literal", "the paper's Algorithm 1 as printed"},
+    {"pca", "queries' and keys' main directions"},
+    {"pairs", "the r/2 rotary pairs with most energy"},
+    {"pairs-grouped", "the same pairs for heads that share a key"},
+    {"pairs-even", "every (d/r)th pair: a plain narrower head"},
+    {"whitened", "the scores' main directions"},
+    {"whitened-grouped", "the same, for query heads that share a key"},
+    {"whitened-relative", "the same, over all distances of tokens"},
+    {"whitened-rotated", "the same after the turn: cached keys narrow"},
+    {"whitened-rotated-grouped", "the same, for query heads that share a key"},
+};
+
+std::string methods_text() {
+  std::string out = fmt::format("{:<26}{:<46}{}\n", "--method (of --part qk)", "keeps at rank r", "reads");
+  for (const auto& [name, keeps] : kept_by) {
+    const tasks::QkMethod method = tasks::qk_method_named(name);
+    out += fmt::format("{:<26}{:<46}{}{}\n", name, keeps, tasks::needs_of(method).any() ? "a text" : "",
+                       tasks::has_own_keys(method) ? " *" : "");
+  }
+  out += "\n--vo-method (of --part vo)\n";
+  for (const std::string& name : tasks::vo_method_names())
+    out += fmt::format("{:<26}{:<46}{}\n", name, "the outputs' main directions", "a text");
+  return out + "\n* gives each query head a key and a value of its own: shared ones grow\n" +
+         "With --budget: whitened-rotated-grouped, and whitened.\n";
+}
+
 void compress(CompressArguments& arguments) {
-  const bool has_method = !arguments.method.empty() || !arguments.remove.empty();
-  for (const auto& [option, is_given] : {std::pair("--method", has_method), {"--format", !arguments.format.empty()}})
-    if (!is_given && arguments.budget.empty()) throw UsageError(fmt::format("{} is required", option));
+  if (const char* missing = missing_option(arguments)) throw UsageError(fmt::format("{} is required", missing));
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   CompressJob job = job_of(arguments);
@@ -32,7 +61,7 @@ void compress(CompressArguments& arguments) {
     return compress(arguments, job, [&](const std::string& what, double share) { line.show(what, share); });
   }();
   if (arguments.json) print_json(json_of(arguments, job, done));
-  else print_text("{}", text_of(arguments, done));
+  else print_text("{}", text_of(arguments, job, done));
 }
 
 }  // namespace
@@ -46,9 +75,8 @@ void add_compress_command(Command app) {
                 machine = command.under("Machine");
   cut.option("--part", a->part, "queries and keys, values and output, or both (default: qk; with --budget qk,vo)")
       .one_of({"qk", "vo", "qk,vo"});
-  cut.option("--method M", a->method,
-             fmt::format("qk: {}; vo: {} (default with --budget: whitened-rotated-grouped and whitened)",
-                         fmt::join(tasks::qk_method_names(), ", "), fmt::join(tasks::vo_method_names(), ", ")));
+  cut.option("--method M", a->method, "by which heads get narrower, one of --help-methods");
+  cut.shows("--help-methods", "say what each method keeps, and end", methods_text);
   cut.option("--remove", a->remove,
              "in place of narrower heads: fewer, those go that lose least on --calibrate; with --keep S the share that "
              "stays, or --kl X")
@@ -64,7 +92,8 @@ void add_compress_command(Command app) {
   cut.option(
       "--budget B", a->budget,
       "likewise, over width and cache types (f16, q8_0, q4_0) of each head, and of neighbours that share a key and a "
-      "value: cache=S, a share of the cache's bytes in f16; bytes=N a token; kl=X, the fewest bytes within X nats");
+      "value: cache=S, a share of the cache's bytes in f16; bytes=N a token; kl=X, the fewest bytes within X nats; "
+      "loss=S, the fewest shown to raise the perplexity by at most a share (default, without any of these: loss=0.01)");
   cut.option("--budget-tokens N", a->budget_tokens, "of --calibrate on which each head's losses are measured")
       .range(16, 1 << 20)
       .show_default();

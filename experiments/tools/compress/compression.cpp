@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "engine/cpu/kernel_level.h"
 #include "engine/transfer.h"
 #include "experiments/output/file.h"
 #include "experiments/output/plot/svg.h"
@@ -24,7 +25,8 @@ namespace {
 /// Both models' perplexities, of matrices in f32: before --dtype rounds those that changed.
 void measure(const CompressArguments& arguments, const CompressJob& job, engine::Device device, Compression& done) {
   if (!job.evaluation) return;
-  const auto compressed = job.base->edited(done.made.edit, device);
+  const auto compressed =
+      job.base->edited(done.tried.empty() ? done.made.edit : as_written(arguments, done.made.edit), device);
   const auto measured =
       tasks::perplexity_base(*job.base, "evaluation", job.evaluation->tokens, arguments.context, device);
   done.before.perplexity = measured->uncompressed();
@@ -57,6 +59,20 @@ std::string command_of(const CompressArguments& a, const CompressJob& job) {
   }
   text += " --format " + a.format;
   return a.dtype.empty() ? text : text + " --dtype " + a.dtype;
+}
+
+/// Where measured losses are kept, under everything that they depend on but how much may go.
+void keep_losses(const CompressArguments& a, CompressJob& job) {
+  const TextRange& text = *job.calibration;
+  const std::string of =
+      fmt::format("{} {} {} {} {} {} {}:{} {} {} {} {} {} {}", version(), engine::kernel_level(), a.device,
+                  tasks::sha256_of_model(a.model), a.part, a.remove, text.begin, text.end, text.sha256, a.method,
+                  a.vo_method, fmt::join(job.request.layers, ","), a.context, a.budget_tokens);
+  job.request.kept = std::make_shared<tasks::KeptLosses>(
+      (a.out.ends_with('/') ? a.out.substr(0, a.out.size() - 1) : a.out) + ".losses", of);
+  if (const size_t found = job.request.kept->found())
+    a.training.note(
+        fmt::format("{} has {} measured losses: goes on from there", job.request.kept->file().string(), found));
 }
 
 /// "12 of 90 kv-heads: layer 3: 0, 2; layer 7: 1", "2 of 30 layers: 3, 7", "the attention of 2 of 30 layers: 3, 7".
@@ -152,8 +168,12 @@ PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob
 
 Compression compress(const CompressArguments& arguments, CompressJob& job, const tasks::CompressionProgress& progress) {
   const engine::Device device = engine::device_of(arguments.device);
-  Compression done{.made = tasks::compress(*job.base, job.request, device, progress)};
+  Compression done;
+  if (job.request.allowance.is_measured()) keep_losses(arguments, job);
+  if (job.request.allowance.of == tasks::Allowance::Of::cache_tried) search_by_loss(arguments, job, device, done.tried);
+  done.made = tasks::compress(*job.base, job.request, device, progress);
   const tasks::Compressed& made = done.made;
+  if (!done.tried.empty()) require_good(done.tried, arguments, job);
   if (!arguments.curve.empty()) {
     done.curve = budget_curve(arguments, job, made, device, progress);
     write_file(arguments.curve, svg_of(curve_plot(done.curve), {.surface = Surface::file}));
@@ -176,6 +196,7 @@ Compression compress(const CompressArguments& arguments, CompressJob& job, const
     if (!note.empty()) options.card->notes.push_back(note);
   done.written = models::export_model(job.base->files(), made.edit, job.format, arguments.out, options);
   done.after.bytes = done.written.bytes;
+  if (job.request.kept) job.request.kept->remove();
   if (!arguments.without_speed) measure_files(arguments, job, device, done.before, done.after);
   done.size_note = size_note(arguments, job, made.edit, done.before, done.after);
   return done;
@@ -209,6 +230,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
                          {"first_loss", done.made.refinement->first_loss},
                          {"last_loss", done.made.refinement->last_loss}};
   if (done.made.cache) out["budget"] = json_of(arguments, done.made, done.curve);
+  if (!done.tried.empty()) out["tried"] = json_of(done.tried);
   out["before"] = json_of(done.before);
   out["after"] = json_of(done.after);
   out["logit_error"] = done.written.logit_error;
@@ -217,8 +239,9 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
   return out;
 }
 
-std::string text_of(const CompressArguments& arguments, const Compression& done) {
-  std::string out = done.made.cache ? text_of(arguments, done.made, done.curve) : "";
+std::string text_of(const CompressArguments& arguments, const CompressJob& job, const Compression& done) {
+  std::string out = done.tried.empty() ? "" : text_of(done.tried, job, done.made, done.before.perplexity->windows);
+  if (done.made.cache) out += text_of(arguments, done.made, done.curve);
   const auto add_note = [&](const std::string& note) {
     if (!note.empty()) out += fmt::format("note     {}\n", note);
   };

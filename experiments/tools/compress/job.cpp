@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <map>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
@@ -11,6 +13,7 @@
 #include "experiments/output/file.h"
 #include "models/costs.h"
 #include "tasks/compression/cache_budget.h"
+#include "tasks/data/locate.h"
 #include "tasks/layer_set.h"
 #include "tasks/measure/text_tokens.h"
 
@@ -20,16 +23,20 @@ namespace {
 using Of = tasks::Allowance::Of;
 
 constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
+constexpr double usual_loss = 0.01;     ///< of perplexity, where nothing says how much may go
 
 bool has_part(const CompressArguments& arguments, const char* part) {
   return arguments.part == part || arguments.part == "qk,vo";
 }
 
+int ways_to_choose(const CompressArguments& a) {
+  return a.rank.has_value() + a.mean_rank.has_value() + !std::isnan(a.keep) + !std::isnan(a.cache) + !std::isnan(a.kl) +
+         !a.budget.empty();
+}
+
 /// Throws Error unless exactly one way to choose ranks was given, and its value makes sense.
 void check_ranks(const CompressArguments& a) {
-  const bool has_keep = !std::isnan(a.keep), has_cache = !std::isnan(a.cache), has_kl = !std::isnan(a.kl);
-  require(a.rank.has_value() + a.mean_rank.has_value() + has_keep + has_cache + has_kl + !a.budget.empty() == 1,
-          "expected one of --rank, --mean-rank, --keep, --cache, --kl and --budget");
+  require(ways_to_choose(a) == 1, "expected one of --rank, --mean-rank, --keep, --cache, --kl and --budget");
   const auto check_rank = [](const char* option, std::optional<int64_t> rank) {
     require(!rank || *rank >= 1, "{} {}: expected 1 or more", option, rank.value_or(0));
   };
@@ -39,7 +46,7 @@ void check_ranks(const CompressArguments& a) {
   };
   check_rank("--rank", a.rank), check_rank("--mean-rank", a.mean_rank), check_rank("--vo-rank", a.vo_rank);
   check_share("--keep", a.keep), check_share("--cache", a.cache);
-  require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: expected nats above 0", a.kl);
+  require(std::isnan(a.kl) || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: expected nats above 0", a.kl);
   require(!a.vo_rank || a.rank, "--vo-rank needs --rank");
 }
 
@@ -49,13 +56,14 @@ tasks::Allowance cache_allowance(const std::string& text) {
   const std::string name = text.substr(0, equals), number = text.substr(std::min(equals + 1, text.size()));
   const double most = name == "bytes" ? 1e15 : std::numeric_limits<double>::max();
   const double value = read_number(number, 0.0, most).value_or(0);
-  require(
-      value > 0 && (name == "cache" || name == "bytes" || name == "kl"),
-      "--budget {}: expected cache=S, a share of the original's cache in f16, bytes=N a token, at most 1e15, or kl=X "
-      "nats",
-      excerpt(text, 40));
-  require(name != "cache" || value <= 1, "--budget {}: expected a share of at most 1", text);
-  return {name == "cache" ? Of::cache_share : name == "bytes" ? Of::cache_bytes : Of::cache_kl, value};
+  const std::map<std::string, Of> all{
+      {"cache", Of::cache_share}, {"bytes", Of::cache_bytes}, {"kl", Of::cache_kl}, {"loss", Of::cache_tried}};
+  require(value > 0 && all.contains(name),
+          "--budget {}: expected cache=S, a share of the original's cache in f16, bytes=N a token, at most 1e15, kl=X "
+          "nats, or loss=S, a share of the perplexity",
+          excerpt(text, 40));
+  require((name != "cache" && name != "loss") || value <= 1, "--budget {}: expected a share of at most 1", text);
+  return {all.at(name), value};
 }
 
 tasks::Allowance allowance_of(const CompressArguments& a) {
@@ -76,9 +84,30 @@ void check_removal(const CompressArguments& a) {
           a.refine);
 }
 
+bool asks_for_nothing(const CompressArguments& a) {
+  return a.method.empty() && a.remove.empty() && ways_to_choose(a) == 0;
+}
+
+bool is_searched(const CompressArguments& a) { return a.budget.starts_with("loss="); }
+
+/// The text on which a loss is measured where none is given: that of the ladders of recipes, or what can be fetched of
+/// it.
+std::string usual_text() {
+  for (const char* name : {"wikitext-2/wiki.test.raw", "wikitext-2/wiki.test.tokens"})
+    if (const std::string path = tasks::named_text(name); std::filesystem::exists(path)) return path;
+  fail(
+      "losses are measured on a text, and no usual one is here: give --calibrate FILE, or fetch one (headroom data "
+      "fetch wikitext-2)");
+}
+
 /// What --budget takes where nothing else is given, and what it cannot go with.
 void settle_budget(CompressArguments& a) {
+  if (asks_for_nothing(a)) a.budget = fmt::format("loss={}", usual_loss);
   const bool has_budget = !a.budget.empty();
+  if (is_searched(a)) {
+    if (a.calibrate.empty()) a.calibrate = a.eval.empty() ? usual_text() : a.eval;
+    if (a.eval.empty()) a.eval = a.calibrate;
+  }
   require(has_budget || a.curve.empty(), "--curve needs --budget");
   require(a.curve.empty() || !a.eval.empty(), "--curve is measured on a text: needs --eval FILE");
   if (!a.remove.empty()) return check_removal(a);
@@ -127,7 +156,15 @@ TextRange text_of(const std::string& file, const std::string& range, const char*
   return text_range(file, tasks::tokens_of_file(file, tokenizer), range, usual, option);
 }
 
-void read_texts(const CompressArguments& a, CompressJob& job) {
+/// One text for both: its beginning is measured, its second half calibrates.
+void share_text(CompressArguments& a, const models::Tokenizer& tokenizer) {
+  if (a.calibrate.empty() || a.calibrate != a.eval || !a.calibrate_tokens.empty() || !a.eval_tokens.empty()) return;
+  const int64_t half = std::ssize(tasks::tokens_of_file(a.eval, tokenizer)) / 2;
+  a.eval_tokens = fmt::format(":{}", std::min(half, usual_tokens));
+  a.calibrate_tokens = fmt::format("{}:{}", half, half + std::min(half, usual_tokens));
+}
+
+void read_texts(CompressArguments& a, CompressJob& job) {
   tasks::CompressionRequest& request = job.request;
   const bool reads_activations = tasks::needs_of(request.plan.qk, request.plan.vo).any();
   const bool has_budget = request.allowance.is_measured();
@@ -145,6 +182,7 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
           "--refine-text and --refine-tokens: need --refine");
   if (!is_calibrated && a.refine.empty() && a.eval.empty()) return;
   const auto tokenizer = job.base->tokenizer();
+  if (is_calibrated) share_text(a, *tokenizer);
   job.cut = tasks::text_cut(job.description(), *tokenizer);
   if (is_calibrated) job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
   if (!a.refine.empty()) {
@@ -158,6 +196,10 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
     job.evaluation = text_of(a.eval, a.eval_tokens, "--eval-tokens", *tokenizer);
     require(job.evaluation->count() >= a.context, "{}: {} tokens are fewer than the context of {}", a.eval,
             job.evaluation->count(), a.context);
+    require(
+        !is_searched(a) || job.evaluation->count() >= 2 * a.context,
+        "{}: {} tokens are fewer than two windows of {}, which an interval takes: give a longer text, or --context N",
+        a.eval, job.evaluation->count(), a.context);
     if (job.calibration) require_disjoint("calibration", *job.calibration, *job.evaluation);
     if (job.refinement) require_disjoint("refinement", *job.refinement, *job.evaluation);
   }
@@ -196,6 +238,12 @@ std::string rank_option(const CompressArguments& a) {
   return fmt::format("--rank {}{}", a.rank.value_or(0), a.vo_rank ? fmt::format(" --vo-rank {}", *a.vo_rank) : "");
 }
 
+const char* missing_option(const CompressArguments& a) {
+  if (asks_for_nothing(a) || !a.budget.empty()) return nullptr;
+  if (a.method.empty() && a.remove.empty()) return "--method";
+  return a.format.empty() ? "--format" : nullptr;
+}
+
 CompressJob job_of(CompressArguments& arguments) {
   CompressJob job;
   tasks::CompressionRequest& request = job.request;
@@ -205,6 +253,11 @@ CompressJob job_of(CompressArguments& arguments) {
   const models::ModelDescription& description = job.description();
   require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
           fmt::join(description.not_run, "; "));
+  if (is_searched(arguments) && arguments.dtype.empty()) {  // no more bits than the model has
+    const double bits = 8 * static_cast<double>(models::model_bytes(arguments.model)) /
+                        static_cast<double>(models::parameter_count(description.config));
+    arguments.dtype = bits < 12 ? "q8_0" : bits < 24 ? "bf16" : "f32";
+  }
   request.plan = plan_of(arguments, description.config, request.layers);
   if (!arguments.remove.empty()) request.removed = tasks::removed_part_named(arguments.remove);
   const tasks::Allowance& allowance = request.allowance;

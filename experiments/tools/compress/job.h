@@ -39,7 +39,7 @@ struct CompressArguments {
   std::optional<int64_t> rank{}, vo_rank{}, mean_rank{};
   /// In place of rank, as mean_rank: exactly one of them is given, the others are no numbers.
   double keep = std::nan(""), cache = std::nan(""), kl = std::nan("");
-  std::string budget;  ///< likewise: "cache=0.5", "bytes=6120" or "kl=0.02"
+  std::string budget;  ///< likewise: "cache=0.5", "bytes=6120", "kl=0.02" or "loss=0.01"; this last if nothing is given
   std::string curve;   ///< SVG of loss against bytes of such budgets
   std::string remove;  ///< "heads", …: in place of part, method and rank; keep is the share of them that stays, or kl
   int64_t budget_tokens = 512;
@@ -59,6 +59,9 @@ struct CompressJob {
   tasks::TextCut cut{};  ///< how these became tokens
   const models::ModelDescription& description() const { return base->description(); }
 };
+
+/// The option that is missing; null where none is. Where nothing says what to cut, --budget loss=0.01 does.
+const char* missing_option(const CompressArguments& arguments);
 
 /// Settles arguments that were left out (the context). Throws Error for what no model can be made by, for a format that
 /// cannot hold it, an OUT that exists, and texts that are too short, or have text in common that they must not have.

@@ -75,8 +75,16 @@ std::string text_of(const PossibleSavings& s) {
       "that.",
       percent_of(s.queries_keys, s.parameters), percent_of(s.values_output, s.parameters));
   if (s.bytes > 0) out += files_text(s);
+  out +=
+      fmt::format(" The other {} are for other tools: a smaller feed-forward network for a pruner such as LLM-Pruner",
+                  percent_of(s.parameters - s.queries_keys - s.values_output, s.parameters));
+  constexpr double few_bits = 6;
+  if (s.bytes > 0 && s.bits_per_number() > few_bits)
+    out +=
+        ", 4-bit weights for llama.cpp (headroom convert MODEL -o m.gguf --dtype f16; llama-quantize m.gguf q4.gguf "
+        "Q4_K_M)";
   return out + fmt::format(
-                   " A token's keys and values take {} in f16, where half the width of all keys leaves {}. A cache of "
+                   ". A token's keys and values take {} in f16, where half the width of all keys leaves {}. A cache of "
                    "8 bits (--cache-dtype q8_0) takes {}: change the cache's type first, and the heads after it.",
                    size(s.cache_f32 / 2), size(s.cache_half_keys / 2), size(s.cache_q8_0));
 }

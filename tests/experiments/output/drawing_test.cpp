@@ -13,6 +13,7 @@
 
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/plot/text_width.h"
+#include "experiments/output/whisker.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/synthetic.h"
@@ -311,6 +312,40 @@ TEST_CASE("no text needs more room than is counted") {
   CHECK(width_of("漢字") >= 2);
   CHECK(width_of("e\u0301") == width_of("e"));  // a combining accent
   CHECK(width_of("\xff\xfe") > 0);
+}
+
+TEST_CASE("a number near 1 and its bounds are in percent, and no end looks like a bound that it misses") {
+  const auto words = [](double value, double low, double high, std::optional<double> least,
+                        std::optional<double> most) {
+    const Whisker w{value, low, high, least, most, true};
+    return interval_words(w) + ", needs " + bound_words(w);
+  };
+  CHECK(words(1.005, 0.994, 1.0149, {}, 1.01) == "+0.5 % [-0.6 %, +1.5 %], needs ≤ +1 %");
+  CHECK(words(0.99, 0.974, 1.0064, 1.01, {}) == "-1.0 % [-2.6 %, +0.6 %], needs ≥ +1 %");
+  CHECK(words(1.004, 0.996, 1.01004, {}, 1.01) == "+0.400 % [-0.400 %, +1.004 %], needs ≤ +1 %");
+  CHECK(words(1, 0.99997, 1.002, {}, 1.01) == "0 % [-0.003 %, +0.200 %], needs ≤ +1 %");
+  CHECK(words(4.17, 2.68, 6.48, 1.1, {}) == "4.17× [2.68, 6.48], needs ≥ 1.1×");
+  CHECK(words(4.17, NAN, NAN, 1.01, {}) == "4.17×, needs ≥ 1.01×");
+  CHECK(words(1.05, 1.01, 1.0998, {}, 1.1) == "1.05× [1.01, 1.0998], needs ≤ 1.1×");
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> exponent(-7, 0);
+  const std::regex number("[-+]?[0-9.]+(e-?[0-9]+)?");
+  for (int i = 0; i < 20000; ++i) {
+    const double limit = i % 2 == 0 ? 1 + 0.01 * static_cast<double>(i % 11 - 5) : std::exp(exponent(random) - 2);
+    const double sign = i % 3 == 0 ? 1 : -1, end = limit * (1 + sign * std::pow(10, exponent(random)));
+    const Whisker w{limit * 0.98, limit * 0.9, end, {}, limit, true};
+    const std::string shown = interval_words(w), bound = bound_words(w);
+    CAPTURE(shown, bound, end, limit);
+    std::vector<double> numbers;
+    for (auto at = std::sregex_iterator(shown.begin(), shown.end(), number); at != std::sregex_iterator(); ++at)
+      numbers.push_back(std::stod(at->str()));
+    std::smatch one;
+    REQUIRE(numbers.size() == 3);
+    REQUIRE(std::regex_search(bound, one, number));
+    CHECK((numbers[2] > std::stod(one.str())) == (end > limit));
+    CHECK((numbers[2] < std::stod(one.str())) == (end < limit));
+    CHECK(is_in_percent(w) == (shown.find('%') != std::string::npos));
+  }
 }
 
 }  // namespace headroom::experiments

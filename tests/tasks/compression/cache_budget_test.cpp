@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/quantized/packed_rows.h"
@@ -9,6 +10,7 @@
 #include "models/weights/sources.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
+#include "tests/support/folder.h"
 #include "tests/tasks/compression/texts.h"
 
 namespace headroom::tasks {
@@ -163,6 +165,39 @@ TEST_CASE("a divergence is kept, with fewer bytes than all has; what cannot be m
       std::make_shared<HeadDecompositions>(search.model.config(), again, QkMethod::plain, VoMethod::none);
   CHECK_THAT(error_of([&] { CacheBudget(plain, search.probe); }),
              contains("plain does not make the keys in a cache narrower"));
+}
+
+TEST_CASE("kept losses are measured once, to the same plans, and a line that was cut off again", "[cache budget]") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder / "out.losses";
+  CacheSearch search;
+  int runs = 0;
+  const auto count = [&](int64_t, int64_t, double share) {
+    CHECK(share < 1);
+    ++runs;
+  };
+  const auto plan_of = [&](KeptLosses& kept) {
+    return CacheBudget(search.heads, search.probe, count, &kept).spend(100).kl;
+  };
+  {
+    KeptLosses kept(file, "one");
+    CHECK(kept.found() == 0);
+    CHECK(plan_of(kept) == search.budget.spend(100).kl);
+  }
+  const int all = std::exchange(runs, 0);
+  CHECK(all == 12);
+  std::string text = testing::read_bytes(file);
+  testing::write_bytes(file, text.substr(0, text.size() / 2));
+  {
+    KeptLosses kept(file, "one");
+    CHECK(plan_of(kept) == search.budget.spend(100).kl);
+    CHECK(runs > 0);
+    CHECK(runs < all);
+  }
+  CHECK(testing::read_bytes(file) == text);
+  CHECK(KeptLosses(file, "two").found() == 0);
+  testing::write_bytes(file, "x");
+  CHECK_THAT(error_of([&] { KeptLosses(file, "one"); }), contains("is no file of measured losses"));
 }
 
 }  // namespace headroom::tasks
