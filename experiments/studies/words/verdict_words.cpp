@@ -13,12 +13,16 @@
 namespace headroom::experiments {
 namespace {
 
-/// "2.95× [2.1, 4.2]"; without an interval "2.95×".
-std::string in_brackets(const ConfidenceInterval& interval, const char* unit = "×") {
-  const std::string value = interval.sign + rounded(interval.value);
-  std::string text = interval.is_difference() ? "a difference of " + value : value + unit;
-  if (!std::isnan(interval.low)) text += fmt::format(" [{}, {}]", rounded(interval.low), rounded(interval.high));
-  return text;
+/// A number and the limits in which the claim has it.
+Whisker whisker_of(const ConfidenceInterval& x, bool is_ratio) {
+  return {x.value, x.low, x.high, x.claimed.low, x.claimed.high, is_ratio && !x.is_difference(), x.claimed.is_strict};
+}
+
+bool is_percent(const ConfidenceInterval& x) { return is_in_percent(whisker_of(x, true)); }
+
+/// "2.95× [2.1, 4.2]", "+0.5 % [-0.6 %, +1.5 %]"; without an interval "2.95×".
+std::string in_brackets(const ConfidenceInterval& x, bool is_ratio = true) {
+  return (x.is_difference() ? "a difference of " : "") + x.sign + interval_words(whisker_of(x, is_ratio));
 }
 
 /// Tells what one verdict's kind measured.
@@ -53,12 +57,14 @@ class Teller {
       const bool is_first = &ratio == first_, is_last = &ratio == &v_.intervals.back();
       const std::string number = in_brackets(ratio) + weight(ratio);
       out.numbers.push_back(label(ratio.of) + " " + number);
-      if (is_last || ratio.to.x != v_.intervals.back().to.x) out.numbers.back() += " of " + label(ratio.to);
+      const bool has_to = is_last || ratio.to.x != v_.intervals.back().to.x;
+      if (has_to) out.numbers.back() += (is_percent(ratio) ? " against " : " of ") + label(ratio.to);
       if (!is_first) out.found += ", and ";
       if (is_first || ratio.of.x != first_->of.x)
         out.found += at(ratio.of) + (is_first ? " the " + noun() + " is " : " it is ");
       out.found += number;
-      if (is_first || ratio.to.x != first_->to.x) out.found += " " + against(ratio.to) + (is_first ? are : second_are);
+      if (is_first || ratio.to.x != first_->to.x)
+        out.found += (is_percent(ratio) ? " against " : " ") + against(ratio.to) + (is_first ? are : second_are);
     }
     return out;
   }
@@ -86,26 +92,31 @@ class Teller {
       return one.sign + rounded(one.value) + bounds;
     };
     const std::string ratio = in_brackets(*first_);
-    return {{fmt::format("{} the steps of {}", ratio, first_->to.whose)},
-            fmt::format("{} takes {} steps to reach {} and {} {}: {} as many", first_->of.whose, taken(first_->of),
-                        exact(*v_.claim.keys.value), first_->to.whose, taken(first_->to), ratio)};
+    const bool is_added = is_percent(*first_);
+    return {{fmt::format("{} {}the steps of {}", ratio, is_added ? "against " : "", first_->to.whose)},
+            fmt::format("{} takes {} steps to reach {} and {} {}: {}{}", first_->of.whose, taken(first_->of),
+                        exact(*v_.claim.keys.value), first_->to.whose, taken(first_->to), ratio,
+                        is_added ? "" : " as many")};
   }
 
   FindingWords bests() const {
     const std::string own = exact(v_.number("best_x")), other = exact(v_.number("other_best_x"));
     const std::string both = first_->of.x == first_->to.x ? "" : " and " + exact(first_->to.x);
-    return {{fmt::format("best {} / {}", own, other), in_brackets(*first_)},
-            fmt::format("the {} is best {} for {} and at {} for {}; {}{} for both, one of them is {} as bad as at its "
-                        "best other x",
-                        noun(), at({.x = v_.number("best_x")}), first_->of.whose, other, first_->to.whose,
-                        at(first_->of), both, in_brackets(*first_))};
+    return {
+        {fmt::format("best {} / {}", own, other), in_brackets(*first_)},
+        fmt::format("the {} is best {} for {} and at {} for {}; {}{} for both, one of them is {} {} its best other x",
+                    noun(), at({.x = v_.number("best_x")}), first_->of.whose, other, first_->to.whose, at(first_->of),
+                    both, in_brackets(*first_), is_percent(*first_) ? "against" : "as bad as at")};
   }
 
   /// How far in percent a point is from something.
   FindingWords off(const std::string& other) const {
     const bool is_on = std::abs(v_.measured) < 0.005;  // shown as 0.00 %
     const std::string on = v_.claim.kind->form == Form::line ? "on" : "equal to";
-    const std::string text = fmt::format("{} {}", is_on ? on : signed_percent(v_.measured) + " off", other);
+    const double limit = std::copysign(v_.claim.keys.percent, v_.measured);
+    const bool looks_equal = v_.measured != limit && signed_percent(v_.measured) == signed_percent(limit);
+    const std::string percent = looks_equal ? fmt::format("{:+.9g} %", v_.measured) : signed_percent(v_.measured),
+                      text = fmt::format("{} {}", is_on ? on : percent + " off", other);
     return {{label(first_->of) + " " + text},
             fmt::format("{} the {} is {}{}", at(first_->of), v_.metric, text, is_on ? "" : ", the farthest")};
   }
@@ -127,7 +138,7 @@ class Teller {
   }
 
   FindingWords slope() const {
-    const std::string slope = in_brackets(*first_, "");
+    const std::string slope = in_brackets(*first_, false);
     return {{"slope " + slope},
             fmt::format("the slope of {} in {} ({}) is {}", v_.metric, v_.axis, v_.claim.keys.axes, slope)};
   }
@@ -135,7 +146,7 @@ class Teller {
   FindingWords share() const {
     const MeasuredPoint &first = first_->to, &last = first_->of;
     // Where the first doubling gains nothing there is no saturation, whatever its quotient with the last gain.
-    const std::string share = first.value > 0 ? in_brackets(*first_, "") + " of the first gain" : "no first gain";
+    const std::string share = first.value > 0 ? in_brackets(*first_, false) + " of the first gain" : "no first gain";
     return {{share},
             fmt::format("doubling {} gains {} from {} to {} and {} from {} to {}: {}", v_.axis, rounded(first.value),
                         exact(x(0)), exact(first.x), rounded(last.value), exact(x(1)), exact(last.x), share)};
@@ -145,9 +156,10 @@ class Teller {
     const std::string above =
         fmt::format("{} of {} trials", exact(v_.number("violations")), exact(v_.number("trials")));
     const MeasuredPoint &worst = v_.points[0], &limit = v_.points[1];
-    return {{above + " above", rounded(v_.measured) + " of the bound at most"},
+    const std::string share = rounded_beside(v_.measured, 1);
+    return {{above + " above", share + " of the bound at most"},
             fmt::format("the bound is exceeded in {}; {} reaches {} of it at most ({} against {} {})", above, v_.metric,
-                        rounded(v_.measured), rounded(worst.value), rounded(limit.value), at(worst))};
+                        share, rounded(worst.value), rounded_beside(limit.value, worst.value), at(worst))};
   }
 
   double x(size_t i) const { return v_.points[i].x; }
@@ -180,11 +192,6 @@ class Teller {
   const bool larger_;  ///< larger values are better
 };
 
-/// A number and the limits in which the claim has it.
-Whisker whisker_of(const Verdict& v, const ConfidenceInterval& x) {
-  return {x.value, x.low, x.high, x.claimed.low, x.claimed.high, v.claim.kind->compares, x.claimed.is_strict};
-}
-
 }  // namespace
 
 const char* says(VerdictStatus status) {
@@ -202,7 +209,7 @@ FindingWords words_of(const Verdict& v) {
 std::vector<Whisker> whiskers(const Verdict& v) {
   std::vector<Whisker> out;
   for (const ConfidenceInterval& number : v.intervals)
-    if (number.claimed.any() && !number.is_difference()) out.push_back(whisker_of(v, number));
+    if (number.claimed.any() && !number.is_difference()) out.push_back(whisker_of(number, v.claim.kind->compares));
   return out;
 }
 
@@ -215,7 +222,7 @@ std::string needs(const Verdict& v) {
   std::vector<std::string> all;
   for (const ConfidenceInterval& number : v.intervals) {
     if (!number.claimed.any()) continue;
-    const std::string words = bound_words(whisker_of(v, number));
+    const std::string words = bound_words(whisker_of(number, v.claim.kind->compares));
     if (std::count(all.begin(), all.end(), words) == 0) all.push_back(words);
   }
   const bool is_one_end = kind.form == Form::ends && kind.effect == Effect::at_most;

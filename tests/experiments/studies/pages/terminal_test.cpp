@@ -79,7 +79,7 @@ TEST_CASE("a verdict that is left open says on a terminal what would decide it")
   r.claims[0].keys.factor = 2.005;  // between the seeds' ratios
   r.claims[0].log_error = true;
   CHECK(contains(terminal_table(analyse(r)), "\n            1 head 0.49"));
-  CHECK(contains(terminal_table(analyse(r)), " of 2 heads · needs ≤ 0.499×\n            About "));
+  CHECK(contains(terminal_table(analyse(r)), "] of 2 heads · needs ≤ 0.4988×\n            About "));
   CHECK(contains(terminal_table(analyse(r)), " seeds would decide.\n"));
   for (TrialRecord& t : r.trials) t.test["relative_mse"] = t.test["mse"], t.validation["relative_mse"] = t.test["mse"];
   r.report.y_metric = "relative_mse";
