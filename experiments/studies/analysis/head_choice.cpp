@@ -8,6 +8,7 @@
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/case.h"
 #include "experiments/studies/analysis/guideline.h"
+#include "experiments/studies/analysis/standings.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/analysis/tried.h"
 #include "experiments/studies/claims/smallest_effect.h"
@@ -61,19 +62,6 @@ Architecture architecture_of(const Analysis& r, const std::string& series) {
     if (!a.first) a.first = &facts;
   }
   return a;
-}
-
-HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
-  ClaimConfig claim = c.claim;
-  claim.keys.at = p.x;
-  claim.keys.factor = margin;
-  const Case at_p{c.study, claim, c.curve, c.axis};
-  const auto holds = [&](const char* kind) {
-    return claim_kind(kind).hypothesis(at_p)->evidence_of_trusted().p <= at_p.significance();
-  };
-  if (holds("within_factor")) return HeadChoice::Option::Standing::as_good;
-  if (holds("worse_than_best")) return HeadChoice::Option::Standing::worse;
-  return HeadChoice::Option::Standing::open;
 }
 
 /// One number of heads, with its ratio to the best of the others.

@@ -10,10 +10,12 @@
 #include "experiments/output/wrap.h"
 #include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/analysis/curve.h"
+#include "experiments/studies/analysis/standings.h"
 #include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/report.h"
+#include "experiments/studies/pages/verdict_change.h"
 #include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
@@ -102,9 +104,9 @@ std::string dotted(const std::vector<std::string>& parts, size_t columns) {
   return text;
 }
 
-/// The verdict, the claim in its author's words, and below them the numbers, each with what it belongs to; with
-/// sentences and p-values where those are asked for.
-std::string verdict_text(const Verdict& v, TerminalLook look) {
+/// The verdict, the claim in its author's words, and below them the numbers, each with what it belongs to, and how it
+/// turns; with sentences and p-values where those are asked for.
+std::string verdict_text(const Verdict& v, const std::string& turned, TerminalLook look) {
   constexpr size_t indent = 12;  // behind "undecided"
   const auto columns = static_cast<size_t>(look.columns);
   const size_t room = columns == 0 ? 0 : columns > 2 * indent ? columns - indent : indent;
@@ -115,12 +117,40 @@ std::string verdict_text(const Verdict& v, TerminalLook look) {
   std::string below = has_brief ? clean(dotted(brief, room)) : wrapped(one_line(with_p), room);
   if (const std::string open = what_is_open(v); has_brief && !open.empty())
     below += "\n" + wrapped(capitalized(open) + ".", room);
+  if (!turned.empty()) below += "\n" + wrapped(clean(capitalized(turned)) + ".", room);
   const std::string status = name(v.status),
                     text = wrapped(one_line(in_words(v.claim) + subject_in_brackets(v.claim)), room) + "\n" + below,
                     shown = look.has_colours ? coloured_verdict(v.status, status) : status;
   std::string out = shown + std::string(indent - display_width(status), ' ');
   for (const char c : text) out += c == '\n' ? "\n" + std::string(indent, ' ') : std::string(1, c);
   return out + "\n";
+}
+
+/// How each x of a series stands among the others, the one to use first: "heads   use 8 · as good 4, 16 · open 2".
+std::string standings_text(const Analysis& r, size_t columns) {
+  using Standing = HeadChoice::Option::Standing;
+  std::string out, margin;
+  for (const std::string& series : series_names(r)) {
+    const std::optional<Standings> all = standings(r, series);
+    if (!all) continue;
+    std::vector<std::string> parts;
+    for (const auto& [standing, words] : {std::pair(Standing::best, "use"),
+                                          {Standing::as_good, "as good"},
+                                          {Standing::open, "open"},
+                                          {Standing::worse, "worse"}}) {
+      std::vector<std::string> xs;
+      for (const auto& [x, own] : all->at)
+        if (own == standing) xs.push_back(exact(x));
+      if (!xs.empty()) parts.push_back(fmt::format("{} {}", words, fmt::join(xs, ", ")));
+    }
+    out += wrapped(fmt::format("{}{}: {}", last_part(r.report.x_key),
+                               series.empty() ? "" : fmt::format(" ({})", one_line(series)), fmt::join(parts, " · ")),
+                   columns) +
+           "\n";
+    margin = fmt::format("use: the best on validation; as good, open, worse: by {:.0f} % of the {}, over {}",
+                         100 * (all->margin - 1), all->metric, counted(all->seeds, "seed"));
+  }
+  return out.empty() ? "" : out + wrapped(margin, columns) + "\n\n";
 }
 
 /// What a reader must know before the numbers: a line each.
@@ -142,8 +172,11 @@ std::string terminal_table(const Analysis& results, TerminalLook look) {
   const auto sentence = static_cast<size_t>(look.columns);
   const std::vector<Verdict>& verdicts = results.verdicts();
   std::string out = aligned({{headline(results)}}, sentence) + "\n";
-  for (const Verdict& v : verdicts) out += verdict_text(v, look);
+  const SecondBest second = second_best(results);
+  for (size_t i = 0; i < verdicts.size(); ++i) out += verdict_text(verdicts[i], second.turned[i], look);
+  if (!second.sentence.empty()) out += "\n" + wrapped(second.sentence, sentence) + "\n";
   if (!verdicts.empty()) out += "\n";
+  out += standings_text(results, sentence);
   out += notes_on(results);
   bool edge = false;
   for (const std::string& series : series_names(results)) {

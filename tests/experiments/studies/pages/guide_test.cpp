@@ -5,8 +5,10 @@
 
 #include "experiments/output/plot/svg.h"
 #include "experiments/studies/analysis/head_advice.h"
+#include "experiments/studies/analysis/standings.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/how_many_heads.h"
+#include "experiments/studies/pages/report.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/synthetic.h"
@@ -60,6 +62,31 @@ TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, a
   REQUIRE(without.has_value());
   CHECK(without->options[2].standing == Standing::as_good);
   CHECK(without->options[0].standing == Standing::worse);
+}
+
+TEST_CASE("a terminal says which x to use, which are as good, open and worse, with a claim or without") {
+  StudyResults r =
+      trained({1, 2, 4, 8},
+              {{2.00, 2.02, 2.04, 2.01}, {1.00, 1.01, 1.02, 1.005}, {1.00, 1.01, 1.02, 1.006}, {0.8, 1.6, 1.9, 0.7}});
+  CHECK(contains(terminal_table(analyse(r)),
+                 "heads: use 2 · open 4, 8 · worse 1\n"
+                 "use: the best on validation; as good, open, worse: by 10 % of the mse, over 4 seeds\n\n"));
+  std::erase_if(r.trials, [](const TrialRecord& t) { return t.x == 8; });
+  CHECK_FALSE(contains(terminal_table(analyse(r)), "use 2"));  // trials are missing
+  r.planned = count_trials(r.trials);
+  CHECK(contains(terminal_table(analyse(r)), "heads: use 2 · as good 4 · worse 1\n"));
+  const auto choice = head_choice(analyse(r), "");
+  const auto all = standings(analyse(r), "");
+  REQUIRE(all.has_value());
+  for (size_t i = 0; i < 3; ++i) CHECK(all->at[i].second == choice->options[i].standing);
+  r.claims = {testing::claim("interior_optimum")};
+  r.report.x_key = "model.layers";  // any axis
+  CHECK(contains(terminal_table(analyse(r)), "layers: use 2 · as good 4 · worse 1\n"));
+  std::erase_if(r.trials, [first = r.trials[0].seed](const TrialRecord& t) { return t.seed != first; });
+  r.planned = count_trials(r.trials);
+  CHECK(contains(terminal_table(analyse(r)), "over 1 seed\n"));
+  for (TrialRecord& t : r.trials) t.steps = 0;  // formulas
+  CHECK_FALSE(contains(terminal_table(analyse(r)), ": use "));
 }
 
 TEST_CASE("a number of heads at which a seed did not learn decides nothing, as in a claim") {

@@ -357,6 +357,8 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   CHECK(second.turned[1].starts_with("turns at the second-best lr: "));
   CHECK(contains(files_of(r)["report.html"], "<span class=\"badge\">turns at the second-best lr: "));
   CHECK(contains(files_of(r)["report.html"], "With the second-best value of lr at every x"));
+  CHECK(contains(terminal_table(analyse(r)), "\n            Turns at the second-best lr: "));
+  CHECK(contains(terminal_table(analyse(r)), "\n\n" + second.sentence + "\n\n"));
 }
 
 }  // namespace headroom::experiments
