@@ -91,6 +91,8 @@ TEST_CASE("time left, trials, loss and rate stand in a line of 80 characters and
   CHECK(log ==
         "1:12:10 left   12/81   loss 0.01234     12.3 GFLOP/s   step  120/3000   white noise: heads=64 lr=0.003 "
         "seed=101   11:40 so far");
+  at.most = 5 * 3600;
+  CHECK(progress_text(at, 0).starts_with("1:12:10 left, at most 5:00:00   12/81   loss 0.01234"));
   at.left.reset();
   at.shown = {};
   at.gflops.reset();

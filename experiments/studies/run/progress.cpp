@@ -51,7 +51,9 @@ std::string progress_text(const ProgressText& at, int columns) {
   constexpr int gap = 3;
   const std::string between(gap, ' ');
   // Numbers have a fixed width, so that the line keeps still.
-  std::string first = at.left ? fmt::format("{:>5} left", clock_text(*at.left)) + between : "";
+  std::string first = at.left ? fmt::format("{:>5} left", clock_text(*at.left)) : "";
+  if (at.left && at.most) first += fmt::format(", at most {}", clock_text(*at.most));
+  if (at.left) first += between;
   first += fmt::format("{:>{}}/{}", at.done, digit_count(at.total), at.total);
   std::string always;
   if (std::isfinite(at.shown.loss)) always += between + fmt::format("loss {:<9}", fmt::format("{:.4g}", at.shown.loss));
@@ -180,6 +182,7 @@ ProgressText Progress::state() const {
   if (trained > 0 && at.so_far > 0) {
     at.gflops = trained / at.so_far / 1e9;
     at.left = at.so_far * std::max(scope_.cost - reached, 0.0) / trained;
+    if (scope_.later > 0) at.most = *at.left + at.so_far * scope_.later / trained;
   }
   const double before = static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(scope_.total, 1));
   at.fraction = scope_.cost > 0 ? reached / scope_.cost : before;

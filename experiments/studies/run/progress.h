@@ -24,14 +24,15 @@ struct ProgressText {
   int64_t done = 0, total = 0;   ///< trials
   double fraction = 0;           ///< of the whole
   std::optional<double> left;    ///< seconds; none before any training
+  std::optional<double> most{};  ///< seconds with every round that there may be, if there are further ones
   double so_far = 0;             ///< seconds
   std::optional<double> gflops;  ///< per second of the whole run
   TrialStep shown;               ///< a trial that is being trained
 };
 
-/// One line of at most `columns` characters: the time left first, then trials, loss and GFLOP/s, which nothing
-/// displaces; then, as far as there is room, a bar of 4 to 28 cells, step, label and the time so far. What does not fit
-/// even so is cut from the right. With 0 columns, for a log, everything but the bar.
+/// One line of at most `columns` characters: the time left first, with that of all rounds, then trials, loss and
+/// GFLOP/s, which nothing displaces; then, as far as there is room, a bar of 4 to 28 cells, step, label and the time so
+/// far. What does not fit even so is cut from the right. With 0 columns, for a log, everything but the bar.
 std::string progress_text(const ProgressText& at, int columns);
 
 /// "0:31", "1:02:10".
@@ -46,6 +47,7 @@ struct ProgressScope {
   std::string study, profile;
   int64_t total = 0, done = 0;  ///< trials of the plan; those known from before
   double cost = 0;              ///< FLOPs of the others
+  double later = 0;             ///< FLOPs of the trials that further rounds may add
   std::string metric;           ///< shown for each finished trial
 };
 

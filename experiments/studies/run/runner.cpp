@@ -141,6 +141,9 @@ class Sweeper {
       const TrialConfig& config = pending.trial->config;
       scope.cost += pending.cost = training_flops(config, pool_.get(config));
     }
+    for (const PlannedTrial* trial : largest_plan(study))
+      if (!ids.contains(trial->id) && left_out.trials.empty())  // models that are missing have no costs
+        scope.later += training_flops(trial->config, pool_.get(trial->config));
     return scope;
   }
 
