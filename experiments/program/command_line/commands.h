@@ -14,6 +14,7 @@ void add_eval_command(Command app);
 void add_export_commands(Command app);  ///< export, import
 void add_finetune_command(Command app);
 void add_generate_commands(Command app);  ///< generate, chat
+void add_judge_command(Command app);      ///< exits 1 when a claim fails, 3 when none fails and one is open
 void add_list_commands(Command app);      ///< list, schema
 void add_logits_command(Command app);
 void add_new_op_command(Command app);

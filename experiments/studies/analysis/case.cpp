@@ -26,6 +26,27 @@ std::vector<double> parts_of(const Point& p, int64_t seed, bool logs) {
 /// Whether the value of a seed is a bound.
 bool is_bound(const Point& p, int64_t seed) { return p.may_be_more.contains(seed) || p.may_be_less.contains(seed); }
 
+/// Whether seeds pair two points: by at least two seeds, and by half of those that the smaller one has.
+bool are_paired(const Point& a, const Point& b) {
+  const auto both = std::count_if(a.values.begin(), a.values.end(),
+                                  [&](const auto& entry) { return b.values.contains(entry.first); });
+  return both >= 2 && 2 * both >= std::ssize(a.values.size() < b.values.size() ? a.values : b.values);
+}
+
+/// The terms in groups whose points pair with the first of each; of our own trials one group.
+std::vector<Terms> paired_groups(const Terms& terms, const std::optional<ForeignRules>& foreign) {
+  std::vector<Terms> groups;
+  for (const auto& term : terms) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Terms& one) {
+      const Point *first = one[0].first, *own = term.first;
+      return !foreign || first == own || (foreign->has_seeds && are_paired(*first, *own));
+    });
+    if (group == groups.end()) groups.push_back({term});
+    else group->push_back(term);
+  }
+  return groups;
+}
+
 /// Adds weight × parts; the sum has none where one of its terms has none, or another number of them.
 void add_parts(std::vector<double>& sum, const std::vector<double>& parts, double weight, bool is_first) {
   if (is_first) sum.assign(parts.size(), 0);
@@ -105,6 +126,12 @@ std::vector<const Point*> Case::points(const std::vector<double>& without) const
 }
 
 Estimate Case::combine(const Terms& terms, bool logs) const {
+  if (const std::vector<Terms> groups = paired_groups(terms, study.foreign);
+      groups.size() > 1 && !claim.deterministic) {
+    std::vector<Estimate> samples;
+    for (const Terms& group : groups) samples.push_back(estimate(combined_sample(group, logs)));
+    return sum_of_unpaired(samples);
+  }
   const Sample sample = combined_sample(terms, logs);
   if (claim.deterministic)
     return {.value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
@@ -185,7 +212,9 @@ ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Po
   return out;
 }
 
-std::string Case::at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }
+std::string Case::at(const Point& p) const {
+  return axis.empty() ? curve.series : fmt::format("{} = {}", axis, exact(p.x));
+}
 
 Curve curve_in_range(const Analysis& study, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim) {

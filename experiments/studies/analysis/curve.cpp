@@ -10,6 +10,7 @@
 #include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/analysis/text_floor.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "tasks/task.h"
 
 namespace headroom::experiments {
@@ -31,6 +32,7 @@ struct Candidate {
 struct Metric {
   std::string name, choice;
   MeanKind kind = MeanKind::arithmetic, choice_kind = MeanKind::arithmetic;
+  bool is_larger_better = false, is_larger_chosen = false;
 };
 
 /// A metric that is there and a number.
@@ -114,7 +116,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
     if (candidates.size() == 1) break;  // nothing to choose: validation is not asked for
     std::vector<double> values;
     for (const auto& trial : candidate.finished) values.push_back(validation(*trial.second, metric.choice));
-    const double sign = tasks::larger_is_better(metric.choice) ? -1 : 1;
+    const double sign = metric.is_larger_chosen ? -1 : 1;
     candidate.loss = values.empty() ? INFINITY : sign * mean(values, metric.choice_kind);
   }
   // The first of equals: the smallest choice.
@@ -145,7 +147,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
                       !std::all_of(chosen->second.finished.begin(), chosen->second.finished.end(),
                                    [](const auto& entry) { return is_tested_on_validation(*entry.second); });
   point.validation = validation_mean(chosen->second, metric);
-  summarise(point, tasks::larger_is_better(metric.name));
+  summarise(point, metric.is_larger_better);
   return point;
 }
 
@@ -185,12 +187,16 @@ MeanKind kind_over(const StudyResults& results, const std::vector<const TrialRec
 }  // namespace
 
 MeanKind mean_kind(const StudyResults& results, const std::string& metric, const std::vector<double>& values) {
-  if (tasks::larger_is_better(metric) || tasks::is_share(metric)) return MeanKind::arithmetic;
+  if (larger_is_better(results, metric) || tasks::is_share(metric)) return MeanKind::arithmetic;
   for (const ClaimConfig& claim : results.claims)
     if (!claim.log_error && (claim.metric.empty() ? results.report.y_metric : claim.metric) == metric)
       return MeanKind::arithmetic;
   const bool all_positive = std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
   return all_positive ? MeanKind::geometric : MeanKind::arithmetic;
+}
+
+bool larger_is_better(const StudyResults& results, const std::string& metric) {
+  return tasks::larger_is_better(metric) || (results.foreign && results.foreign->larger_is_better.contains(metric));
 }
 
 double mean(const std::vector<double>& values, MeanKind kind) {
@@ -336,6 +342,8 @@ Curve Analysis::compute_curve(const std::string& series, const std::string& name
     if (trial.series == series) own.push_back(&trial);
   sort_series(own, report.x_key);
   Metric metric{name, report.y_metric};
+  metric.is_larger_better = larger_is_better(*this, metric.name);
+  metric.is_larger_chosen = larger_is_better(*this, metric.choice);
   metric.kind = kind_over(*this, own, metric.name);
   metric.choice_kind = kind_over(*this, own, metric.choice);
   std::map<double, std::map<Choice, Candidate>> by_x;
@@ -346,7 +354,7 @@ Curve Analysis::compute_curve(const std::string& series, const std::string& name
     if (usable(*trial, metric)) candidate.finished[trial->seed] = trial;
     else candidate.failed.insert(trial->seed);
   }
-  Curve result{series, metric.name, tasks::larger_is_better(metric.name), metric.kind, {}};
+  Curve result{series, metric.name, metric.is_larger_better, metric.kind, {}};
   if (metric.name == "cross_entropy" && !own.empty()) result.floor = text_floor(facts(*own.front()));
   for (auto at = seeds.begin(); at != seeds.end(); ++at)
     if (at != seeds.begin()) at->second.insert(std::prev(at)->second.begin(), std::prev(at)->second.end());
@@ -363,7 +371,7 @@ Curve Analysis::compute_curve(const std::string& series, const std::string& name
 Curve Analysis::compute_shown(const std::string& series, const std::string& metric) const {
   Curve shown = curve(series);
   shown.metric = metric;
-  shown.larger_is_better = tasks::larger_is_better(metric);
+  shown.larger_is_better = larger_is_better(*this, metric);
   std::vector<double> values;
   for (Point& point : shown.points) {
     point.values.clear();

@@ -18,6 +18,9 @@ enum class MeanKind { geometric, arithmetic };
 /// claim on the metric says `log_error = false`.
 MeanKind mean_kind(const StudyResults& results, const std::string& metric, const std::vector<double>& values);
 
+/// Whether more of a metric is better: by its name, or by what is said of runs of other programs.
+bool larger_is_better(const StudyResults& results, const std::string& metric);
+
 /// That mean; NaN when empty.
 double mean(const std::vector<double>& values, MeanKind kind);
 

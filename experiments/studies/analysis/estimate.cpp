@@ -50,18 +50,19 @@ void add_parts(const std::vector<std::vector<double>>& table, Estimate& out) {
 
 double Estimate::error(double n) const {
   if (is_computed()) return 0;
-  return seeds < 2 ? none : std::scalbn(std::sqrt(seed_variance / n + parts_variance), exponent);
+  return seeds < 2 ? none : std::scalbn(std::sqrt(seed_variance / n + parts_variance_at(n)), exponent);
 }
 
 VarianceSum Estimate::variance(double n) const {
   const double free = n * (1 - static_cast<double>(censored) / seeds) - 1;
-  return {seed_variance / n, free > 0 ? free : none, parts_variance, free > 0 ? parts_degrees : none};
+  const double further = is_unpaired && seeds > 1 ? parts_degrees * (n - 1) / (seeds - 1) : parts_degrees;
+  return {seed_variance / n, free > 0 ? free : none, parts_variance_at(n), free > 0 ? further : none};
 }
 
 double Estimate::errors_beyond(double threshold, double n) const {
   if (seeds < 2 || has_no_spread()) return none;
   const double distance = std::scalbn(value, -exponent) - std::scalbn(threshold, -exponent);
-  return distance / std::sqrt(seed_variance / n + parts_variance);
+  return distance / std::sqrt(seed_variance / n + parts_variance_at(n));
 }
 
 Estimate::Sides Estimate::sides(double threshold) const {
@@ -101,6 +102,26 @@ std::pair<double, double> Estimate::interval(double level) const {
   const double half = has_no_spread() ? none : error() * variance(seeds).quantile((1 - level) / 2);
   if (std::isnan(value) || std::isnan(half)) return {none, none};
   return {may_be_less ? -infinity : value - half, may_be_more ? infinity : value + half};
+}
+
+Estimate sum_of_unpaired(std::vector<Estimate> samples) {
+  std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.seeds < b.seeds; });
+  Estimate sum{.value = 0, .seeds = samples.at(0).seeds};
+  std::vector<double> errors;
+  for (const Estimate& one : samples) {
+    sum.value += one.value;
+    sum.may_be_more |= one.may_be_more;
+    sum.may_be_less |= one.may_be_less;
+    errors.push_back(one.error());
+  }
+  if (sum.seeds < 2) return sum;
+  sum.is_unpaired = true;
+  sum.exponent = common_exponent(errors);
+  const auto variance_of = [&](size_t i) { return square(std::scalbn(errors[i], -sum.exponent)); };
+  sum.seed_variance = variance_of(0) * sum.seeds;
+  for (size_t i = 1; i < samples.size(); ++i) sum.parts_variance += variance_of(i);
+  sum.parts_degrees = samples.size() > 1 ? samples[1].seeds - 1 : 0;
+  return sum;
 }
 
 Estimate estimate(const Sample& sample) {

@@ -29,6 +29,7 @@ struct Estimate {
   double seed_variance = 0;   ///< variance of the number between seeds, in units²
   double parts_variance = 0;  ///< what the finite test data add to the variance of the mean, whatever the seeds
   double parts_degrees = 0;   ///< of freedom of parts_variance
+  bool is_unpaired = false;   ///< parts_variance is that of further samples of seeds: it falls with their number, too
   bool has_parts = false;
   /// Whether the number may be more, or less, than the seeds say, as some know of theirs only what it is at least, or
   /// at most. Then nothing speaks against more, or less.
@@ -72,12 +73,19 @@ struct Estimate {
   /// seeds and where nothing spreads. An end is infinite where the number may be more, or less.
   std::pair<double, double> interval(double level) const;
   /// "t", or "crossed t" where the error of the finite test data is in it.
-  std::string method() const { return has_parts ? "crossed t" : "t"; }
+  std::string method() const { return has_parts ? "crossed t" : is_unpaired ? "unpaired t" : "t"; }
 
  private:
+  /// parts_variance with `n` seeds.
+  double parts_variance_at(double n) const { return is_unpaired ? parts_variance * seeds / n : parts_variance; }
   /// Without the sides that bounds say nothing of.
   Sides known(Sides sides) const;
 };
+
+/// The sum of numbers from samples that share no seeds: `seeds` and A are those of the smallest sample, D the variance
+/// of all others with the degrees of freedom of the smallest of them. With Cochran's critical value it keeps the level
+/// where Welch's t does not: at 2 and 8 seeds with a quarter of the variance, 4.8 % for 5 %, not 7.9 %.
+Estimate sum_of_unpaired(std::vector<Estimate> samples);
 
 /// The mean over seeds. With parts, seeds × parts are two crossed random factors: the mean's variance is A + D, with
 /// A = s²/S of the seeds' values and D = (MS_parts − MS_rest)/(S K), where that is positive, of the parts: Clark

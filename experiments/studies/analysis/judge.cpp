@@ -59,10 +59,16 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
     if (!p.may_be_more.empty())
       verdict.notes.push_back(fmt::format("at {} {} of {} seeds did not get there: a lower bound for such a seed",
                                           c.at(p), p.may_be_more.size(), p.values.size()));
-    if (!p.missing.empty()) verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
+    if (!p.missing.empty() && !c.study.foreign)
+      verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
     for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
     for (const std::string& key : p.single) single[{key, p.choice.at(key)}].push_back(exact(p.x));
   }
+  const bool is_unpaired = std::any_of(verdict.intervals.begin(), verdict.intervals.end(),
+                                       [](const auto& i) { return i.method.starts_with("unpaired"); });
+  if (is_unpaired)
+    verdict.notes.emplace_back(c.study.foreign->has_seeds ? "the seeds do not pair, so the runs are compared unpaired"
+                                                          : "no seeds are known, so the runs are compared unpaired");
   verdict.has_choice_at_edge = !edges.empty();
   for (const auto& [choice, xs] : edges)
     verdict.notes.push_back(fmt::format("at {} = {} the best {} is {}, an end of the values tried", c.axis,
@@ -252,6 +258,7 @@ double measured_at(const Analysis& study, const Verdict& verdict, const std::str
 std::optional<Hypothesis> measure(const Case& c, Verdict& verdict) {
   verdict.axis = c.axis;
   verdict.metric = c.curve.metric;
+  verdict.is_larger_better = c.curve.larger_is_better;
   if (verdict.reason = obstacle(c); !verdict.reason.empty()) return std::nullopt;
   const ClaimKind& kind = *c.claim.kind;
   try {

@@ -39,10 +39,13 @@ std::vector<Hindrance> hindrances(const Case& c) {
   if (c.claim.deterministic || !c.claim.kind->compares) return {};
   std::set<std::string> alone, at_edge, reported;  // keys
   size_t seeds = 0;
+  bool is_rate_unknown = false;
+  const char* const excuse = c.study.foreign ? "; single_rate may say why that is enough" : "";
   const std::string rate = "train.optimizer.lr";
   for (const Curve& one : compared_curves(c))
     for (const Point& p : one.points) {
       if (p.is_trained && c.study.report.x_key != rate && !p.choice.contains(rate)) alone.insert(rate);
+      is_rate_unknown |= c.study.foreign && p.choice.empty();
       alone.insert(p.single.begin(), p.single.end());
       at_edge.insert(p.edges.begin(), p.edges.end());
       if (!p.is_held_out) reported.insert(p.choice.empty() ? "value" : p.choice.begin()->first);
@@ -51,18 +54,23 @@ std::vector<Hindrance> hindrances(const Case& c) {
   using What = Hindrance::What;
   std::vector<Hindrance> found;
   const bool is_excused = !c.claim.single_rate.empty();
-  if (!alone.empty() && !is_excused)
+  if (is_rate_unknown && !is_excused)
+    found.push_back({What::one_value, "rate",
+                     "nothing says that each arm had its best learning rate; name the rate's column as rate in [runs], "
+                     "or say in single_rate why one is enough"});
+  else if (!alone.empty() && !is_excused)
     found.push_back({What::one_value, *alone.begin(),
-                     fmt::format("only one value of {} was tried, and which is best may depend on {}",
-                                 last_part(*alone.begin()), c.axis)});
+                     fmt::format("only one value of {} was tried, and which is best may depend on {}{}",
+                                 last_part(*alone.begin()), c.axis.empty() ? "the arm" : c.axis, excuse)});
   else if (!at_edge.empty() && !is_excused)
     found.push_back({What::end_of_values, *at_edge.begin(),
-                     fmt::format("the best {} stands at an end of the values tried, and a better one may lie beyond",
-                                 last_part(*at_edge.begin()))});
+                     fmt::format("the best {} stands at an end of the values tried, and a better one may lie beyond{}",
+                                 last_part(*at_edge.begin()), excuse)});
   if (!reported.empty())
     found.push_back(
         {What::reported_items, "task.test",
-         fmt::format("the best {} was chosen on the very items that are reported", last_part(*reported.begin()))});
+         fmt::format("the best {} was chosen on the very items that are reported{}", last_part(*reported.begin()),
+                     c.study.foreign ? "; choose = a validation metric in [runs] mends that" : "")});
   if (seeds < 2) found.push_back({What::one_seed, "sweep.seed", ""});
   return found;
 }

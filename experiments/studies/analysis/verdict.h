@@ -70,7 +70,8 @@ struct Verdict : Finding {
   double p = none;          ///< that the claim is false would show as much for it; after Holm; NaN if computed
   double p_against = none;  ///< that the claim is true would show as much against it; likewise
   std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
-  std::string axis, metric;                             ///< "heads", and what is measured there
+  std::string axis, metric;                             ///< "heads", and what is measured there; without axis: one x
+  bool is_larger_better = false;                        ///< of that metric
   bool has_spread = true;  ///< false where a number is the same at every seed: then no test
   bool is_learned = true;  ///< false where what it hangs on has not learned the target: then neither pass nor fail
   bool is_tuned = true;    ///< false where an x has no rate chosen inside its grid: then neither, too

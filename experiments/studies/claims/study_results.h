@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,12 @@
 #include "experiments/studies/results.h"
 
 namespace headroom::experiments {
+
+/// How runs of other programs are judged, of which only the claims file says how they were made.
+struct ForeignRules {
+  std::set<std::string> larger_is_better;  ///< metrics that are so, besides those whose names say it
+  bool has_seeds = true;                   ///< false where nothing tells which runs share a seed: then none are paired
+};
 
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.
 struct StudyResults {
@@ -26,6 +34,7 @@ struct StudyResults {
   std::vector<ClaimConfig> claims;
   std::vector<TrialRecord> trials;
   LooksTaken looks;
+  std::optional<ForeignRules> foreign;            ///< none where we trained the trials
   int64_t planned = 0;                            ///< trials of the whole sweep, of its rounds so far
   int64_t running = 0;                            ///< of them, those that a process is training now
   std::vector<std::string> rounds;                ///< what rounds after the first added and could not; a line each

@@ -42,7 +42,7 @@ Rows curve_rows(const Analysis& r, const Curve& c) {
     std::vector<std::string>& cells = rows.emplace_back(label, std::vector<std::string>{}).second;
     for (const Point& p : of.points) cells.push_back(cell(p));
   };
-  add(last_part(r.report.x_key), c, [](const Point& p) { return exact(p.x); });
+  if (!r.report.x_key.empty()) add(last_part(r.report.x_key), c, [](const Point& p) { return exact(p.x); });
   for (const Measure& measure : shown_measures(r.report)) {
     const Curve& of = r.shown_curve(c.series, measure.metric);
     add(cut(measure.metric, 24), of, [&](const Point& p) { return rounded(centre(p, of.kind).mean); });

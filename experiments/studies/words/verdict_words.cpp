@@ -29,7 +29,9 @@ std::string in_brackets(const ConfidenceInterval& x, bool is_ratio = true) {
 class Teller {
  public:
   explicit Teller(const Verdict& verdict)
-      : v_(verdict), first_(verdict.intervals.data()), larger_(tasks::larger_is_better(verdict.metric)) {}
+      : v_(verdict),
+        first_(verdict.intervals.data()),
+        larger_(verdict.is_larger_better || tasks::larger_is_better(verdict.metric)) {}
 
   FindingWords tell() const {
     const Form form = v_.claim.kind->form;
@@ -165,9 +167,12 @@ class Teller {
   double x(size_t i) const { return v_.points[i].x; }
   bool is_count() const { return v_.axis.ends_with("s") && !v_.axis.ends_with("ss"); }
   /// "with 4 heads", "at width 64".
-  std::string at(const MeasuredPoint& point) const { return (is_count() ? "with " : "at ") + place(point); }
+  std::string at(const MeasuredPoint& point) const {
+    return (is_count() || v_.axis.empty() ? "with " : "at ") + place(point);
+  }
   /// "4 heads", "1 head", "width 64".
   std::string place(const MeasuredPoint& point) const {
+    if (v_.axis.empty()) return v_.claim.series;
     if (!is_count()) return fmt::format("{} {}", v_.axis, exact(point.x));
     return fmt::format("{} {}", exact(point.x), point.x == 1 ? v_.axis.substr(0, v_.axis.size() - 1) : v_.axis);
   }

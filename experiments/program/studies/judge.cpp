@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "experiments/output/file.h"
+#include "experiments/output/number.h"
+#include "experiments/output/terminal_look.h"
+#include "experiments/output/wrap.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/pages/report.h"
+#include "experiments/studies/pages/verdict_file.h"
+#include "experiments/studies/words/verdict_words.h"
+#include "experiments/tools/judge/judged.h"
+#include "experiments/tools/judge/junit.h"
+#include "experiments/tools/judge/readers/readers.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct JudgeArguments {
+  std::vector<std::string> runs;
+  std::string claims, write, junit;
+  bool is_json = false, is_verbose = false, force = false;
+};
+
+/// Exit statuses besides 0: all claims hold.
+constexpr int some_fail = 1, some_open = 3;
+
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += wrapped("- " + note, output_columns(), 2) + "\n";
+  return text.empty() ? text : text + "\n";
+}
+
+void print_verdicts(const Analysis& results, const std::vector<std::string>& notes, bool is_verbose) {
+  TerminalLook look = look_of(STDOUT_FILENO);
+  look.is_verbose = is_verbose;
+  print_text("{}", notes_text(notes));
+  write_output(terminal_table(results, look));
+  std::vector<std::string> weaknesses;
+  for (const Verdict& v : results.verdicts())
+    for (const std::string& note : v.notes)
+      if (const std::string text = claim_name(v.claim) + ": " + note;
+          is_verbose || note.find("unpaired") != std::string::npos)
+        weaknesses.push_back(text);
+  print_text("{}", weaknesses.empty() ? "" : "\n" + notes_text(weaknesses));
+}
+
+void judge(const JudgeArguments& arguments) {
+  const bool has_claims = !arguments.claims.empty();
+  require(has_claims || arguments.junit.empty(), "--junit: needs --claims");
+  RunRoles roles;
+  if (has_claims) roles = read_roles(arguments.claims);
+  const ForeignRuns runs = read_runs(arguments.runs, roles);
+  guess_roles(roles, runs.runs, !has_claims);
+  require(!runs.runs.empty(), "no runs: {}",
+          runs.problems.empty() ? "no file that any reader knows" : runs.problems.front());
+  require(!roles.metric.empty(), "no column looks like a metric; --claims FILE names it: [runs] metric = \"…\"");
+  JudgedRuns judged = judged_runs(runs, roles);
+  std::vector<std::string> notes = runs.problems;
+  notes.insert(notes.end(), judged.notes.begin(), judged.notes.end());
+  if (!arguments.write.empty()) write_file(arguments.write, first_claims(roles, judged.results));
+  if (!has_claims) {
+    if (arguments.is_json) {
+      nlohmann::ordered_json json{{"runs", runs.runs.size()}, {"notes", notes}, {"metric", roles.metric},
+                                  {"series", roles.series},   {"x", roles.x},   {"seed", roles.seed},
+                                  {"rate", roles.rate}};
+      return print_json(json);
+    }
+    return print_text("{}{}", notes_text(notes), inventory(runs, roles, judged, output_columns()));
+  }
+  judged.results.claims = read_claims(arguments.claims, judged.results);
+  judged.results.id = std::filesystem::path(arguments.claims).stem().string();
+  require(!judged.results.claims.empty(), "{}: holds no [[claim]]", arguments.claims);
+  const Analysis results = analyse(std::move(judged.results));
+  const std::vector<Verdict>& verdicts = results.verdicts();
+  if (arguments.is_json) {
+    auto json = nlohmann::ordered_json::parse(verdicts_json(results));
+    json["runs"] = {{"read", runs.runs.size()}, {"judged", results.trials.size()}, {"notes", notes}};
+    print_json(json);
+  } else {
+    print_verdicts(results, notes, arguments.is_verbose);
+  }
+  if (!arguments.junit.empty()) write_file(arguments.junit, junit_xml(results.id, verdicts, notes));
+  const auto is = [](VerdictStatus status) { return [status](const Verdict& v) { return v.status == status; }; };
+  if (std::any_of(verdicts.begin(), verdicts.end(), is(VerdictStatus::fail))) throw Exit{some_fail};
+  if (!std::all_of(verdicts.begin(), verdicts.end(), is(VerdictStatus::pass))) throw Exit{some_open};
+}
+
+}  // namespace
+
+void add_judge_command(Command app) {
+  const auto a = std::make_shared<JudgeArguments>();
+  const Command command = app.command("judge", "judge claims on runs that other programs made");
+  command
+      .option("RUNS", a->runs,
+              "files or folders: CSV, TSV, JSON lines, TensorBoard, W&B (.wandb), MLflow, Optuna, stores of ours")
+      .required();
+  command.option("--claims FILE", a->claims,
+                 "TOML that says what the columns are ([runs]) and what is claimed ([[claim]]); without it: what is "
+                 "there, and what these runs could decide");
+  command.option("--write FILE", a->write, "also write a claims file to start from").output();
+  command.flag("--json", a->is_json, "verdicts as one JSON object");
+  command.option("--junit FILE", a->junit, "also write the verdicts as JUnit XML").output();
+  add_verbose_flag(command, a->is_verbose);
+  command.flag("--force", a->force, "replace what --write and --junit name");
+  command.action([a] { judge(*a); });
+}
+
+}  // namespace headroom::experiments

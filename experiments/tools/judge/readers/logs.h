@@ -1,0 +1,27 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/tools/judge/foreign_run.h"
+
+namespace headroom::experiments {
+
+// Files of programs that log runs. Each reads what is whole, and names the rest.
+
+/// Adds a TensorBoard event file to its run: scalars by step, hyperparameters of the HParams plugin, how it ended.
+void read_event_file(const std::filesystem::path& file, ForeignRun& run, std::vector<std::string>& problems);
+
+/// The run of a W&B file, run-ID.wandb: its config, its history, and how it ended; one without an end is running.
+ForeignRun read_wandb_file(const std::filesystem::path& file, std::vector<std::string>& problems);
+
+/// The run in a folder of MLflow's file store, with params/, metrics/ and meta.yaml.
+ForeignRun read_mlflow_folder(const std::filesystem::path& folder, std::vector<std::string>& problems);
+
+/// The runs in a SQLite file of MLflow or of Optuna, or the trials of a store of ours.
+std::vector<ForeignRun> read_sqlite_runs(const std::filesystem::path& file, std::vector<std::string>& problems);
+
+/// Puts the leaves of a JSON value into a run's parameters, by their dotted paths below `name`.
+void add_json_parameters(ForeignRun& run, const std::string& name, const std::string& json);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <boost/crc.hpp>
+#include <nlohmann/json.hpp>
+
+#include "experiments/output/number.h"
+#include "experiments/tools/judge/readers/logs.h"
+#include "experiments/tools/judge/readers/wire.h"
+#include "models/files/regular_file.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Fields of the messages in wandb/proto/wandb_internal.proto.
+struct RecordOf {
+  enum : uint32_t { history = 2, config = 5, run = 17, exit = 18 };
+};
+
+/// A key and its JSON: ConfigItem and HistoryItem alike; nested keys stand one by one.
+std::pair<std::string, std::string> item_of(WireReader item) {
+  std::string key, json;
+  while (item.next())
+    if (item.field() == 1) key = item.str();
+    else if (item.field() == 2) key += (key.empty() ? "" : ".") + item.str();
+    else if (item.field() == 16) json = item.str();
+  return {key, json};
+}
+
+void read_config(WireReader config, ForeignRun& run) {
+  while (config.next())
+    if (config.field() == 1)
+      if (const auto [key, json] = item_of(config.message()); !key.starts_with("_wandb"))
+        add_json_parameters(run, key, json);
+}
+
+void read_history(WireReader history, ForeignRun& run) {
+  std::map<std::string, double> values;
+  int64_t step = 0;
+  while (history.next()) {
+    if (history.field() == 1) {
+      const auto [key, json] = item_of(history.message());
+      if (const auto number = foreign_number(json)) values[key] = *number;
+    } else if (history.field() == 2) {
+      for (WireReader one = history.message(); one.next();)
+        if (one.field() == 1) step = one.integer();
+    }
+  }
+  if (const auto own = values.find("_step"); own != values.end() && own->second >= 0 && own->second < 9e15)
+    step = static_cast<int64_t>(own->second);
+  for (const auto& [key, value] : values)
+    if (!key.starts_with("_")) run.metrics[key][std::max<int64_t>(step, 0)] = value;
+}
+
+void read_record(WireReader record, ForeignRun& run) {
+  while (record.next()) {
+    WireReader message = record.message();
+    if (record.field() == RecordOf::history) read_history(message, run);
+    if (record.field() == RecordOf::config) read_config(message, run);
+    if (record.field() == RecordOf::run) {
+      while (message.next())
+        if (message.field() == 4) read_config(message.message(), run);
+        else if (message.field() == 8) run.parameters["run_name"] = message.str();
+    }
+    if (record.field() == RecordOf::exit) {
+      int64_t code = 0;
+      while (message.next())
+        if (message.field() == 1) code = message.integer();
+      run.end = code == 0 ? RunEnd::finished : RunEnd::failed;
+      run.said = fmt::format("exit code {}", code);
+    }
+  }
+}
+
+}  // namespace
+
+void add_json_parameters(ForeignRun& run, const std::string& name, const std::string& json) {
+  const Json root = Json::parse(json, nullptr, false);
+  std::vector<std::tuple<std::string, Json, int>> nodes{{name, root.is_discarded() ? Json(json) : root, 0}};
+  constexpr int deepest = 32;
+  while (!nodes.empty()) {
+    const auto [path, node, depth] = std::move(nodes.back());
+    nodes.pop_back();
+    if (node.is_object() && depth < deepest)
+      for (const auto& [key, value] : node.items())
+        nodes.emplace_back(path.empty() ? key : path + "." + key, value, depth + 1);
+    else if (!node.is_structured() && !node.is_null())
+      run.parameters[path] = node.is_string()         ? node.get<std::string>()
+                             : node.is_number_float() ? exact(node.get<double>())
+                                                      : node.dump();
+  }
+}
+
+ForeignRun read_wandb_file(const std::filesystem::path& file, std::vector<std::string>& problems) {
+  constexpr models::FileKind kind{"W&B file", uint64_t{1} << 28};
+  constexpr size_t block_size = 32768, chunk_head = 7;
+  const std::string bytes = models::read_file(file, kind);
+  ForeignRun run{
+      .source = file.string(), .parameters = {}, .metrics = {}, .end = RunEnd::running, .said = "no end in its file"};
+  std::string record;
+  size_t at = 7;
+  const bool is_log = bytes.starts_with(":W&B");
+  while (is_log && at + chunk_head <= bytes.size()) {
+    if (const size_t room = block_size - at % block_size; room < chunk_head) {
+      at += room;
+      continue;
+    }
+    const std::string_view head = std::string_view(bytes).substr(at);
+    const auto length = little_endian_at<uint16_t>(head.substr(4));
+    const char type = head[6];
+    boost::crc_32_type crc;
+    if (length > head.size() - chunk_head || type < 1 || type > 4) break;
+    crc.process_bytes(head.data() + 6, size_t{1} + length);
+    if (crc.checksum() != little_endian_at<uint32_t>(head)) break;
+    if (type < 3) record.clear();
+    record += head.substr(chunk_head, length);
+    if (type == 1 || type == 4) read_record(WireReader(record), run);
+    at += chunk_head + length;
+  }
+  if (at < bytes.size() || !is_log)
+    problems.push_back(is_log ? fmt::format("{}: cut short or damaged after {} of {} bytes, and read up to there",
+                                            file.string(), at, bytes.size())
+                              : fmt::format("{}: not the record log of a W&B run", file.string()));
+  return run;
+}
+
+}  // namespace headroom::experiments
