@@ -365,7 +365,14 @@ TEST_CASE("each ratio with an interval in the README is on a page of results") {
     INFO(it->str());
     CHECK(contains(pages, fmt::format("{}× \\[{}, {}\\]", it->str(1), it->str(2), it->str(3))));
   }
-  CHECK(found >= 4);
+  const std::regex percent(R"((\d+\.\d) % \[(-?\d+\.\d),\s+(-?\d+\.\d)\])");
+  const auto signed_text = [](const std::string& number) { return (number[0] == '-' ? "" : "+") + number + " %"; };
+  for (std::sregex_iterator it(readme.begin(), readme.end(), percent), end; it != end; ++it, ++found) {
+    INFO(it->str());
+    CHECK(contains(pages, fmt::format("{} \\[{}, {}\\]", signed_text(it->str(1)), signed_text(it->str(2)),
+                                      signed_text(it->str(3)))));
+  }
+  CHECK(found >= 8);
 }
 
 TEST_CASE("where nothing was measured the usual width of heads is a guess, and is called one") {

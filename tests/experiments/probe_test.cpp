@@ -137,9 +137,13 @@ TEST_CASE("what can be won is said before anything is cut") {
   CHECK(finding_of(r, "What can be won") ==
         "Queries and keys are 10 % of the model's numbers, values and output projections 9.0 %: no narrower head saves "
         "more than that. Of the files' 4.0 kB, 8 bits a number (headroom convert --dtype q8_0) leave about 1.1 kB; "
-        "half the width of all queries and keys saves 200 B. Quantise first. A token's keys and values take 64 B in "
-        "f16, where half the width of all keys leaves 48 B. A cache of 8 bits (--cache-dtype q8_0) takes 40 B: change "
-        "the cache's type first, and the heads after it.");
+        "half the width of all queries and keys saves 200 B. Quantise first. The other 81 % are for other tools: a "
+        "smaller "
+        "feed-forward network for a pruner such as LLM-Pruner, 4-bit weights for llama.cpp (headroom convert MODEL -o "
+        "m.gguf --dtype f16; llama-quantize m.gguf q4.gguf Q4_K_M). A token's keys and values take 64 B in f16, where "
+        "half "
+        "the width of all keys leaves 48 B. A cache of 8 bits (--cache-dtype q8_0) takes 40 B: change the "
+        "cache's type first, and the heads after it.");
   PossibleSavings quantised = r.savings;
   quantised.bytes = 625;
   CHECK(contains(text_of(quantised), "The files are quantised already, 5.0 bits a number: of their 625 B, half"));

@@ -163,8 +163,6 @@ void run(RunArguments& arguments) {
     if (!result) throw Exit{interrupted};
     return write_output(arguments.is_json ? dry_run_json(study, *result) : clean(dry_run_text(study, *result)));
   }
-  if (!arguments.is_quiet)
-    for (const std::string& line : undecidable(study)) write_note("headroom: " + line);
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
@@ -173,6 +171,7 @@ void run(RunArguments& arguments) {
                           ranks ? fmt::format(" · {} ranks{}{}", ranks->size(), way.empty() ? "" : " ", way) : "";
     print_text("{} · {} · {} · {} ({}){}{}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
                engine::name_of(engine::active_isa()), gpu, together);
+    for (const std::string& line : undecidable(study)) print_text("{}\n", line);
     flush_output();  // a full disk shows before the training, not after
   }
   std::optional<LiveEvents> events;  // makes the folder, which must fail before anything is trained

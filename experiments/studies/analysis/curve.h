@@ -40,7 +40,7 @@ struct Point {
   std::vector<int64_t> missing;      ///< seeds that its look called for and that have no trial here
   int unlearned = 0;                 ///< seeds of `values` that did not learn the target, as mark_learned() counts them
   std::set<int64_t> steps;           ///< updates that the trials of `values` did
-  bool is_trained = false;  ///< by a rate, for this metric: the trials are validated by it, not timed
+  bool is_trained = false;           ///< by a rate, for this metric: the trials are validated by it, not timed
   /// By how many times the learning curve of a seed was lower in the last tenth of its training than in the tenth
   /// before: of the metric on validation, or of the training loss where that was not measured often enough; where it
   /// has either.
