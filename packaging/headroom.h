@@ -5,7 +5,6 @@
 #include "autograd/optim/schedule.h"
 #include "autograd/var.h"
 #include "engine/context.h"
-#include "engine/error.h"
 #include "engine/ops.h"
 #include "engine/rng.h"
 #include "engine/tensor.h"

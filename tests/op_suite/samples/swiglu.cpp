@@ -17,7 +17,7 @@ OpSamples swiglu_samples() {
                  {"empty", pair({0, 4}, {0, 4}), run}};
   out.refusals = {{"shapes", pair({2, 3}, {3}), run, {"swiglu", "(2, 3)", "(3)"}},
                   {"integers", {integers("gate", {3}, 0, 5), normal("up", {3})}, run, {"swiglu", "i64"}}};
-  out.value = {5}, out.gradient = {10, 1e-6};
+  out.value = {64}, out.gradient = {10, 1e-6};  // 43 on CUDA, whose silu(gate) is subnormal and then times up
   return out;
 }
 
