@@ -6,9 +6,8 @@
 
 namespace headroom::experiments {
 
-/// A number with its interval: "2.95× [2.1, 4.2]"; a ratio that is near 1, and its bounds, as what it adds: "+0.5 %
-/// [-0.6
-/// %, +1.5 %]". Digits enough to tell all of them from the bounds.
+/// A number with its interval: "2.95× [2.1, 4.2]"; a ratio near 1, and its bounds, as what it adds:
+/// "+0.5 % [-0.6 %, +1.5 %]". Digits enough to tell all of them from the bounds.
 std::string interval_words(const Whisker& whisker);
 /// Whether that is in percent.
 bool is_in_percent(const Whisker& whisker);

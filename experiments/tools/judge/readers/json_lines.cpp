@@ -5,8 +5,8 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/output/number.h"
 #include "experiments/studies/export/gzip_lines.h"
+#include "experiments/tools/judge/readers/json_leaves.h"
 #include "experiments/tools/judge/readers/table.h"
 
 namespace headroom::experiments {
@@ -41,14 +41,14 @@ Json parsed_json(const std::string& text) {
   return json;
 }
 
-/// Puts every leaf into a row by its dotted path; lists are left out, as they are no setting and no number.
+/// Puts every leaf into a row by its dotted path.
 class FlatRows {
  public:
   explicit FlatRows(RunTable& table) : table_(table) {}
 
   void add(const Json& object, int64_t line) {
     table_.rows.push_back({line, std::vector<std::string>(table_.columns.size())});
-    flatten(object, "", 0);
+    each_leaf(object, "", [this](const std::string& path, std::string text) { put(path, std::move(text)); });
     cells_ += table_.columns.size();
     require(cells_ <= most_cells, "more than {} cells; the rows from here on are left out", most_cells);
   }
@@ -61,18 +61,12 @@ class FlatRows {
   }
 
  private:
-  void flatten(const Json& node, const std::string& path, int depth) {
-    constexpr int deepest = 32;
-    if (node.is_object() && depth < deepest)
-      for (const auto& [key, value] : node.items()) flatten(value, path.empty() ? key : path + "." + key, depth + 1);
-    if (node.is_structured() || node.is_null()) return;
+  void put(const std::string& path, std::string text) {
     const auto [place, is_new] = places_.emplace(path, table_.columns.size());
     if (is_new) table_.columns.push_back(path);
     RunTable::Row& row = table_.rows.back();
     if (row.cells.size() <= place->second) row.cells.resize(table_.columns.size());
-    row.cells[place->second] = node.is_string()         ? node.get<std::string>()
-                               : node.is_number_float() ? exact(node.get<double>())
-                                                        : node.dump();
+    row.cells[place->second] = std::move(text);
   }
 
   RunTable& table_;

@@ -3,9 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "engine/error.h"
 #include "experiments/tools/judge/foreign_run.h"
 
 namespace headroom::experiments {
+
+/// Does f(), and names in `problems` the Error that it threw.
+template <class F>
+void attempt(std::vector<std::string>& problems, const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    problems.emplace_back(error.what());
+  }
+}
 
 // Files of programs that log runs. Each reads what is whole, and names the rest.
 

@@ -32,17 +32,10 @@ std::vector<std::pair<std::string, fs::path>> keys_in(const fs::path& folder) {
 ForeignRun read_mlflow_folder(const fs::path& folder, std::vector<std::string>& problems) {
   constexpr models::FileKind kind{"file of MLflow", uint64_t{1} << 26, false};
   ForeignRun run{.source = folder.string(), .parameters = {}, .metrics = {}};
-  const auto attempt = [&](const auto& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      problems.emplace_back(error.what());
-    }
-  };
   for (const auto& [key, file] : keys_in(folder / "params"))
-    attempt([&, &key = key, &file = file] { run.parameters[key] = models::read_file(file, kind); });
+    attempt(problems, [&, &key = key, &file = file] { run.parameters[key] = models::read_file(file, kind); });
   for (const auto& [key, file] : keys_in(folder / "metrics"))
-    attempt([&, &key = key, &file = file] {
+    attempt(problems, [&, &key = key, &file = file] {
       std::istringstream lines(models::read_file(file, kind));  // "timestamp value step"
       int64_t left_out = 0;
       for (std::string line; std::getline(lines, line);) {
@@ -56,7 +49,7 @@ ForeignRun read_mlflow_folder(const fs::path& folder, std::vector<std::string>& 
       }
       if (left_out > 0) problems.push_back(fmt::format("{}: {} of its lines are not whole", file.string(), left_out));
     });
-  attempt([&] {
+  attempt(problems, [&] {
     std::istringstream lines(models::read_file(folder / "meta.yaml", kind));
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("run_name: ")) run.parameters["run_name"] = line.substr(10);

@@ -81,11 +81,7 @@ std::vector<ForeignRun> read_event_folders(const RunFiles& files, std::vector<st
     ForeignRun& run = runs[folder];
     run.source = folder.string();
     for (const fs::path& file : events) {
-      try {
-        read_event_file(file, run, problems);
-      } catch (const Error& error) {
-        problems.emplace_back(error.what());
-      }
+      attempt(problems, [&] { read_event_file(file, run, problems); });
     }
   }
   std::vector<ForeignRun> out;
@@ -132,13 +128,6 @@ ForeignRuns read_runs(const std::vector<std::string>& paths, const RunRoles& rol
       all.runs.push_back(std::move(run));
     }
   };
-  const auto attempt = [&](const auto& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      all.problems.emplace_back(error.what());
-    }
-  };
   for (const fs::path& file : files.tables) {
     RunTable table =
         is_json(file.filename().string()) ? read_json_lines(file, all.problems) : read_csv(file, all.problems);
@@ -148,10 +137,12 @@ ForeignRuns read_runs(const std::vector<std::string>& paths, const RunRoles& rol
     add(std::move(some.runs));
     std::move(some.problems.begin(), some.problems.end(), std::back_inserter(all.problems));
   }
-  attempt([&] { add(read_event_folders(files, all.problems)); });
-  for (const fs::path& file : files.wandb) attempt([&] { add({read_wandb_file(file, all.problems)}); });
-  for (const fs::path& folder : files.mlflow) attempt([&] { add({read_mlflow_folder(folder, all.problems)}); });
-  for (const fs::path& file : files.databases) attempt([&] { add(read_sqlite_runs(file, all.problems)); });
+  attempt(all.problems, [&] { add(read_event_folders(files, all.problems)); });
+  for (const fs::path& file : files.wandb) attempt(all.problems, [&] { add({read_wandb_file(file, all.problems)}); });
+  for (const fs::path& folder : files.mlflow)
+    attempt(all.problems, [&] { add({read_mlflow_folder(folder, all.problems)}); });
+  for (const fs::path& file : files.databases)
+    attempt(all.problems, [&] { add(read_sqlite_runs(file, all.problems)); });
   return all;
 }
 

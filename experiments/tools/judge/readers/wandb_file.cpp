@@ -3,7 +3,7 @@
 #include <boost/crc.hpp>
 #include <nlohmann/json.hpp>
 
-#include "experiments/output/number.h"
+#include "experiments/tools/judge/readers/json_leaves.h"
 #include "experiments/tools/judge/readers/logs.h"
 #include "experiments/tools/judge/readers/wire.h"
 #include "models/files/regular_file.h"
@@ -77,19 +77,10 @@ void read_record(WireReader record, ForeignRun& run) {
 
 void add_json_parameters(ForeignRun& run, const std::string& name, const std::string& json) {
   const Json root = Json::parse(json, nullptr, false);
-  std::vector<std::tuple<std::string, Json, int>> nodes{{name, root.is_discarded() ? Json(json) : root, 0}};
-  constexpr int deepest = 32;
-  while (!nodes.empty()) {
-    const auto [path, node, depth] = std::move(nodes.back());
-    nodes.pop_back();
-    if (node.is_object() && depth < deepest)
-      for (const auto& [key, value] : node.items())
-        nodes.emplace_back(path.empty() ? key : path + "." + key, value, depth + 1);
-    else if (!node.is_structured() && !node.is_null())
-      run.parameters[path] = node.is_string()         ? node.get<std::string>()
-                             : node.is_number_float() ? exact(node.get<double>())
-                                                      : node.dump();
-  }
+  std::map<std::string, std::string> leaves;  // the first of one path counts
+  each_leaf(root.is_discarded() ? Json(json) : root, name,
+            [&](const std::string& path, std::string text) { leaves.emplace(path, std::move(text)); });
+  for (auto& [path, text] : leaves) run.parameters[path] = std::move(text);
 }
 
 ForeignRun read_wandb_file(const std::filesystem::path& file, std::vector<std::string>& problems) {
