@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   const std::pair<const char*, std::vector<Add>> groups[] = {
       {"Studies",
        {add_list_commands, add_run_command, add_status_command, add_serve_command, add_report_commands,
-        add_runs_commands, add_export_commands, add_judge_command, add_submit_command}},
+        add_runs_commands, add_export_commands, add_judge_command, add_register_command, add_submit_command}},
       {"Models",
        {add_probe_command, add_compress_command, add_finetune_command, add_eval_command, add_generate_commands,
         add_logits_command, add_tokenize_command, add_spectrum_command, add_convert_command, add_verify_model_command}},

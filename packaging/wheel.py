@@ -18,26 +18,6 @@ import zipfile
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ("bin/", "share/headroom/", "share/man/", "share/doc/")  # of what `meson install` writes
 
-MODULE = '''"""headroom's program from Python: `headroom.run("run", "ngram-tradeoff", "--quiet")`."""
-import os
-import pathlib
-import subprocess
-import sys
-
-PROGRAM = pathlib.Path(__file__).parent / "bin" / "headroom"
-__version__ = "{version}"
-
-
-def run(*arguments, **options):
-    """subprocess.run() of the program with these arguments; a failure raises CalledProcessError unless check=False."""
-    return subprocess.run([str(PROGRAM), *map(str, arguments)], **{{"check": True, **options}})
-
-
-def main():
-    """The command `headroom`: the program takes this process over."""
-    os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
-'''
-
 
 def output(*command):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, cwd=SOURCE).stdout.strip()
@@ -93,7 +73,7 @@ def unrepaired(build, version):
     about = f"headroom-{version}.dist-info/"
     readme = (SOURCE / "README.md").read_text(encoding="utf-8")
     files |= {name: (text.encode(), False) for name, text in {
-        "headroom/__init__.py": MODULE.format(version=version),
+        "headroom/__init__.py": (SOURCE / "packaging/headroom.py").read_text(encoding="utf-8").replace("VERSION", version, 1),
         "headroom/__main__.py": "from headroom import main\n\nmain()\n",
         about + "METADATA": f"Metadata-Version: 2.1\nName: headroom\nVersion: {version}\nLicense: Apache-2.0\n"
                             "Summary: How many attention heads, of what width, does a Transformer need?\n"

@@ -21,6 +21,7 @@ void add_new_op_command(Command app);
 void add_ops_command(Command app);
 void add_plan_command(Command app);
 void add_probe_command(Command app);
+void add_register_command(Command app);
 void add_report_commands(Command app);  ///< report, verify; verify exits 1 when a claim fails or was not run
 void add_run_command(Command app);      ///< exits 130 when a signal stops it
 void add_runs_commands(Command app);    ///< compare, tag, note, rm

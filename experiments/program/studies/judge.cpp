@@ -14,9 +14,12 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/config/seal.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/verdict_file.h"
+#include "experiments/studies/toml/document.h"
 #include "experiments/studies/words/verdict_words.h"
+#include "experiments/tools/judge/judge_page.h"
 #include "experiments/tools/judge/judged.h"
 #include "experiments/tools/judge/junit.h"
 #include "experiments/tools/judge/readers/readers.h"
@@ -26,7 +29,7 @@ namespace {
 
 struct JudgeArguments {
   std::vector<std::string> runs;
-  std::string claims, write, junit;
+  std::string claims, write, junit, html;
   bool is_json = false, is_verbose = false, force = false;
 };
 
@@ -53,9 +56,17 @@ void print_verdicts(const Analysis& results, const std::vector<std::string>& not
   print_text("{}", weaknesses.empty() ? "" : "\n" + notes_text(weaknesses));
 }
 
+/// The command that gives these verdicts again.
+std::string command_of(const JudgeArguments& arguments) {
+  std::string command = "headroom judge";
+  for (const std::string& run : arguments.runs) command += " " + shell_word(run);
+  return fmt::format("{} --claims {}", command, shell_word(arguments.claims));
+}
+
 void judge(const JudgeArguments& arguments) {
   const bool has_claims = !arguments.claims.empty();
-  require(has_claims || arguments.junit.empty(), "--junit: needs --claims");
+  for (const auto& [option, value] : {std::pair{"--junit", &arguments.junit}, {"--html", &arguments.html}})
+    require(has_claims || value->empty(), "{}: needs --claims", option);
   RunRoles roles;
   if (has_claims) roles = read_roles(arguments.claims);
   const ForeignRuns runs = read_runs(arguments.runs, roles);
@@ -79,6 +90,8 @@ void judge(const JudgeArguments& arguments) {
   judged.results.claims = read_claims(arguments.claims, judged.results);
   judged.results.id = std::filesystem::path(arguments.claims).stem().string();
   require(!judged.results.claims.empty(), "{}: holds no [[claim]]", arguments.claims);
+  judged.results.resolved_config = to_toml(read_toml(arguments.claims));
+  apply_seal(seal_beside(arguments.claims), judged.results.resolved_config, judged.results);
   const Analysis results = analyse(std::move(judged.results));
   const std::vector<Verdict>& verdicts = results.verdicts();
   if (arguments.is_json) {
@@ -89,6 +102,7 @@ void judge(const JudgeArguments& arguments) {
     print_verdicts(results, notes, arguments.is_verbose);
   }
   if (!arguments.junit.empty()) write_file(arguments.junit, junit_xml(results.id, verdicts, notes));
+  if (!arguments.html.empty()) write_file(arguments.html, judge_page(results, notes, command_of(arguments)));
   const auto is = [](VerdictStatus status) { return [status](const Verdict& v) { return v.status == status; }; };
   if (std::any_of(verdicts.begin(), verdicts.end(), is(VerdictStatus::fail))) throw Exit{some_fail};
   if (!std::all_of(verdicts.begin(), verdicts.end(), is(VerdictStatus::pass))) throw Exit{some_open};
@@ -109,8 +123,9 @@ void add_judge_command(Command app) {
   command.option("--write FILE", a->write, "also write a claims file to start from").output();
   command.flag("--json", a->is_json, "verdicts as one JSON object");
   command.option("--junit FILE", a->junit, "also write the verdicts as JUnit XML").output();
+  command.option("--html FILE", a->html, "also write the verdicts, a figure and what was left out as a page").output();
   add_verbose_flag(command, a->is_verbose);
-  command.flag("--force", a->force, "replace what --write and --junit name");
+  command.flag("--force", a->force, "replace what --write, --junit and --html name");
   command.action([a] { judge(*a); });
 }
 

@@ -18,6 +18,14 @@ struct ForeignRules {
   bool has_seeds = true;                   ///< false where nothing tells which runs share a seed: then none are paired
 };
 
+/// What became of claims that `headroom register` sealed (config/seal.h).
+struct SealedClaims {
+  int64_t at = 0;                    ///< seconds since 1970
+  std::string begun_before;          ///< "12 trials (seeds 1 to 3)": those that had begun by then; "" for none
+  std::vector<std::string> changes;  ///< what has changed since, a line each
+  bool has_dates = false;            ///< whether all trials say when they ran
+};
+
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.
 struct StudyResults {
   std::string id, title, paper;
@@ -35,6 +43,7 @@ struct StudyResults {
   std::vector<TrialRecord> trials;
   LooksTaken looks;
   std::optional<ForeignRules> foreign;            ///< none where we trained the trials
+  std::optional<SealedClaims> seal;               ///< none where claims were not sealed
   int64_t planned = 0;                            ///< trials of the whole sweep, of its rounds so far
   int64_t running = 0;                            ///< of them, those that a process is training now
   std::vector<std::string> rounds;                ///< what rounds after the first added and could not; a line each

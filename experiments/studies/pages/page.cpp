@@ -17,6 +17,7 @@
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/set_up.h"
+#include "experiments/studies/words/seal_words.h"
 
 namespace headroom::experiments {
 namespace {
@@ -114,6 +115,7 @@ Block opening(const StudyResults& r, const Answer& answer) {
   top.id = "finding";
   top.name = "Answer";
   append(top.parts, warnings(r));
+  for (const std::string& line : seal_lines(r)) top.parts.push_back(paragraph(line, Role::notes));
   if (!answer.mismatch.empty()) top.parts.push_back(paragraph(answer.mismatch, Role::changed));
   return top;
 }

@@ -16,6 +16,7 @@
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/verdict_change.h"
+#include "experiments/studies/words/seal_words.h"
 #include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
@@ -156,6 +157,7 @@ std::string standings_text(const Analysis& r, size_t columns) {
 /// What a reader must know before the numbers: a line each.
 std::string notes_on(const StudyResults& r) {
   std::string out;
+  for (const std::string& line : seal_lines(r)) out += line + "\n";
   for (const std::string& setting : r.overrides) out += fmt::format("changed by --set {}\n", excerpt(setting));
   if (r.left_out > 0)
     out += fmt::format(

@@ -158,6 +158,8 @@ std::string verdicts_json(const Analysis& results) {
     besides.push_back({{"path", b.path}, {"value", b.value}, {"model", b.model}});
   Json all = {{"study", kept.study}, {"profile", kept.profile}, {"verdicts", list}};
   if (!besides.empty()) all["beside"] = besides;
+  if (const auto& seal = results.seal)
+    all["seal"] = {{"at", seal->at}, {"begun_before", seal->begun_before}, {"changes", seal->changes}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -20,6 +20,7 @@
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
+#include "experiments/studies/config/seal.h"
 #include "experiments/studies/run/known_heads.h"
 #include "experiments/studies/run/own_trials.h"
 #include "experiments/studies/run/preflight.h"
@@ -449,6 +450,7 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
   for (const Lease& lease : store.leases())
     if (places.count(lease.trial) && is_alive(lease)) ++results.running;
   results.unchecked = store.unchecked();
+  apply_seal(seal_in(study_folder(written, out)), study.resolved, results);
   results.provenance = provenance();
   return results;
 }

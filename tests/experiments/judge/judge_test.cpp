@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "experiments/tools/judge/judge_page.h"
 #include "experiments/tools/judge/junit.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -261,6 +262,30 @@ TEST_CASE("JUnit: a fail is a failure, an open claim is skipped, and text is esc
   for (const char* words : {"<testsuite name=\"c&lt;d\" tests=\"2\" failures=\"1\" skipped=\"1\">",
                             "<failure message=\"", "<skipped message=\"", "note &amp; more"})
     CHECK(contains(xml, words));
+}
+
+TEST_CASE("the page shows every arm and claim, what was left out, and the claims file; names are text") {
+  Judging judging(replaced(plain_runs + muon_claim + one_rate, "\"muon\"", "\"<b>muon\""));
+  judging.add("runs.csv", replaced(arms({2.30, 2.33, 2.27}, {2.20, 2.23}), "muon,0", "<b>muon,0") + "<b>muon,1,2.1\n" +
+                              "<b>muon,2,2.15\nadamw,7,nan\n");
+  judging.verdicts();
+  judging.judged.results.resolved_config = "metric = \"<i>\"";
+  const std::string page = judge_page(analyse(judging.judged.results), judging.judged.notes, "headroom judge 'a b'");
+  for (const char* words : {"Which arm has the lowest test_loss?", "&lt;b&gt;muon", "diverged", "headroom judge 'a b'",
+                            "metric = \"&lt;i&gt;\"", "<svg", "The arms in numbers"})
+    CHECK(contains(page, words));
+  CHECK(!contains(page, "<b>muon"));
+}
+
+TEST_CASE("over an x the page draws the curve") {
+  Judging judging("[runs]\nmetric = \"loss\"\nx = \"share\"\n[[claim]]\nkind = \"flat\"\n" + one_rate);
+  std::string text = "share,seed,loss\n";
+  for (int share = 0; share < 4; ++share)
+    for (int seed = 0; seed < 3; ++seed)
+      text += fmt::format("{},{},{}\n", 0.1 * share, seed, 2 + 0.1 * share + 0.01 * ((seed + share) % 3));
+  judging.add("runs.csv", text);
+  judging.verdicts();
+  CHECK(contains(judge_page(analyse(judging.judged.results), {}, "headroom judge"), "How does loss depend on share?"));
 }
 
 }  // namespace headroom::experiments
