@@ -512,8 +512,8 @@ struct Frequencies {
 
 /// Simulated studies of "the error at 2 heads is less than at 1, by `factor`" with up to 24 seeds: logarithms of errors
 /// are normal, with standard deviation 1 for the difference of two x, and `effect` is its mean.
-Frequencies simulate(double factor, double effect, int repeated, uint64_t stream) {
-  const Study study = study_of(heads + "seed = { from = 0, until = \"decided\", at_most = 24 }\n",
+Frequencies simulate(double factor, double effect, int repeated, uint64_t stream, const char* until = "decided") {
+  const Study study = study_of(heads + fmt::format("seed = {{ from = 0, until = \"{}\", at_most = 24 }}\n", until),
                                two_is_better + fmt::format("factor = {}\n", factor));
   std::mt19937_64 random(stream);
   std::normal_distribution<double> normal;
@@ -530,7 +530,7 @@ Frequencies simulate(double factor, double effect, int repeated, uint64_t stream
     of.fail += (status == VerdictStatus::fail ? 1.0 : 0.0) / repeated;
     of.mean_seeds += static_cast<double>(seeds(rounds.study, 1).size()) / repeated;
   }
-  print_row(fmt::format("difference {}: passes, fails, seeds", effect),
+  print_row(fmt::format("{}, difference {}: passes, fails, seeds", until, effect),
             {percent_text(of.pass), percent_text(of.fail), fmt::format("{:.1f}", of.mean_seeds)});
   return of;
 }
@@ -578,6 +578,22 @@ TEST_CASE("a clear effect needs few seeds, and a small one more") {
   CHECK(large.mean_seeds < 8);
   CHECK(middle.mean_seeds < 18);
   CHECK(large.mean_seeds < middle.mean_seeds);
+  CHECK(middle.mean_seeds < small.mean_seeds);
+}
+
+TEST_CASE("seeds added until tests that hold at any time decide keep the level, too") {
+  CHECK(anytime_looks(3, 24) == std::vector<int64_t>{3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 24});
+  const Frequencies flat = simulate(1, 0, studies / 5, 1, "anytime");
+  CAPTURE(flat.pass, flat.fail, flat.mean_seeds);
+  CHECK(flat.pass <= most);
+  CHECK(flat.fail <= most);
+  const Frequencies large = simulate(1, 3, studies / 10, 3, "anytime"),
+                    middle = simulate(1, 1, studies / 10, 4, "anytime"),
+                    small = simulate(1, 0.5, studies / 10, 5, "anytime");
+  CAPTURE(large.pass, middle.pass, small.pass, large.mean_seeds, middle.mean_seeds, small.mean_seeds);
+  CHECK(large.pass > 0.99);
+  CHECK(middle.pass > 0.9);
+  CHECK(large.mean_seeds < 6);
   CHECK(middle.mean_seeds < small.mean_seeds);
 }
 

@@ -130,12 +130,15 @@ Estimate Case::combine(const Terms& terms, bool logs) const {
       groups.size() > 1 && !claim.deterministic) {
     std::vector<Estimate> samples;
     for (const Terms& group : groups) samples.push_back(estimate(combined_sample(group, logs)));
-    return sum_of_unpaired(samples);
+    Estimate sum = sum_of_unpaired(samples);
+    sum.is_anytime = study.looks.anytime;
+    return sum;
   }
   const Sample sample = combined_sample(terms, logs);
   if (claim.deterministic)
     return {.value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
   Estimate out = estimate(sample);
+  out.is_anytime = study.looks.anytime;
   for (const auto& term : terms) out.of.insert(out.of.end(), term.first->of.begin(), term.first->of.end());
   return out;
 }

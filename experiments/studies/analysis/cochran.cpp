@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "experiments/studies/analysis/anytime.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "tasks/no_throw.h"
 
@@ -22,6 +23,8 @@ double log_tail(double t, double degrees) {
 }  // namespace
 
 double VarianceSum::quantile(double tail) const {
+  if (is_anytime)
+    return std::max(anytime_quantile(tail, a_degrees + 1), d > 0 ? t_quantile(tail, d_degrees) : -INFINITY);
   if (d == 0) return t_quantile(tail, a_degrees);
   if (a == 0) return t_quantile(tail, d_degrees);
   return a / (a + d) * t_quantile(tail, a_degrees) + d / (a + d) * t_quantile(tail, d_degrees);
@@ -31,6 +34,7 @@ double VarianceSum::quantile(double tail) const {
 /// vx + wy = t: what is sought is the x at which both tails are one. Fewer degrees have the longer tail, so that x is
 /// in [t, t/v], and y in [0, t] can be had from it without loss. On logarithms, since v may be anything above 0.
 double VarianceSum::tail(double t) const {
+  if (is_anytime) return std::max(anytime_tail(t, a_degrees + 1), d > 0 ? t_tail(t, d_degrees) : 0);
   if (d == 0) return t_tail(t, a_degrees);
   if (a == 0) return t_tail(t, d_degrees);
   if (t < 0) return 1 - tail(-t);

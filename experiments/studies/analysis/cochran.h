@@ -13,6 +13,8 @@ namespace headroom::experiments {
 struct VarianceSum {
   double a = 0, a_degrees = 0;  ///< degrees need not be whole
   double d = 0, d_degrees = 0;  ///< d = 0 leaves Student's t on a_degrees
+  /// The critical value of `a` holds at any number of seeds (anytime.h); that of the sum is the larger of the two.
+  bool is_anytime = false;
 
   /// t(tail): what the mean over its standard error exceeds with probability `tail`. NaN where a component above 0 has
   /// no degrees.

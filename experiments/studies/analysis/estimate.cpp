@@ -55,8 +55,10 @@ double Estimate::error(double n) const {
 
 VarianceSum Estimate::variance(double n) const {
   const double free = n * (1 - static_cast<double>(censored) / seeds) - 1;
+  if (is_anytime && is_unpaired)  // all of it is of seeds that are still added
+    return {seed_variance / n + parts_variance_at(n), free > 0 ? free : none, 0, 0, true};
   const double further = is_unpaired && seeds > 1 ? parts_degrees * (n - 1) / (seeds - 1) : parts_degrees;
-  return {seed_variance / n, free > 0 ? free : none, parts_variance_at(n), free > 0 ? further : none};
+  return {seed_variance / n, free > 0 ? free : none, parts_variance_at(n), free > 0 ? further : none, is_anytime};
 }
 
 double Estimate::errors_beyond(double threshold, double n) const {
@@ -68,7 +70,9 @@ double Estimate::errors_beyond(double threshold, double n) const {
 Estimate::Sides Estimate::sides(double threshold) const {
   const double t = errors_beyond(threshold, seeds);
   if (std::isnan(t)) return {};
-  const double tail = variance(seeds).tail(std::abs(t));
+  const VarianceSum sum = variance(seeds);
+  if (is_anytime) return known({sum.tail(t), sum.tail(-t)});
+  const double tail = sum.tail(std::abs(t));
   return known(t > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail});
 }
 
@@ -82,7 +86,9 @@ Estimate::Sides Estimate::sides(double threshold, double n) const {
 
 Estimate::Sides Estimate::hoped_for(double threshold, double n) const {
   constexpr double chance = 0.1;
-  const double t = errors_beyond(threshold, n), luck = variance(seeds).quantile(chance);
+  VarianceSum now = variance(seeds);
+  now.is_anytime = false;  // one prediction, not a test
+  const double t = errors_beyond(threshold, n), luck = now.quantile(chance);
   if (std::isnan(t) || std::isnan(luck)) return known({0, 0});
   const double ahead =
       luck * std::sqrt(seed_variance * (1 / static_cast<double>(seeds) - 1 / n) / (seed_variance / n + parts_variance));

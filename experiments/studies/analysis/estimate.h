@@ -31,6 +31,7 @@ struct Estimate {
   double parts_degrees = 0;   ///< of freedom of parts_variance
   bool is_unpaired = false;   ///< parts_variance is that of further samples of seeds: it falls with their number, too
   bool has_parts = false;
+  bool is_anytime = false;  ///< its tests and intervals hold however often it is looked at (anytime.h)
   /// Whether the number may be more, or less, than the seeds say, as some know of theirs only what it is at least, or
   /// at most. Then nothing speaks against more, or less.
   bool may_be_more = false, may_be_less = false;
@@ -72,8 +73,10 @@ struct Estimate {
   /// The interval that holds the number with probability `level`, each end missed as often as the other; NaN below two
   /// seeds and where nothing spreads. An end is infinite where the number may be more, or less.
   std::pair<double, double> interval(double level) const;
-  /// "t", or "crossed t" where the error of the finite test data is in it.
-  std::string method() const { return has_parts ? "crossed t" : is_unpaired ? "unpaired t" : "t"; }
+  /// "t"; "crossed t" where the error of the finite test data is in it; "anytime t".
+  std::string method() const {
+    return std::string(is_anytime ? "anytime " : "") + (has_parts ? "crossed t" : is_unpaired ? "unpaired t" : "t");
+  }
 
  private:
   /// parts_variance with `n` seeds.

@@ -13,6 +13,13 @@ std::vector<int64_t> looks(int64_t first, int64_t at_most) {
   return seeds;
 }
 
+std::vector<int64_t> anytime_looks(int64_t first, int64_t at_most) {
+  std::vector<int64_t> seeds;
+  for (int64_t n = first; n < at_most; n += std::max<int64_t>(1, n / 4)) seeds.push_back(n);
+  seeds.push_back(at_most);
+  return seeds;
+}
+
 std::vector<double> shares_of_looks(const std::vector<int64_t>& looks) {
   const auto spent = [&](int64_t seeds) {
     return std::log1p((std::numbers::e - 1) * static_cast<double>(seeds) / static_cast<double>(looks.back()));

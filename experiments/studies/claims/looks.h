@@ -11,6 +11,8 @@ namespace headroom::experiments {
 /// The numbers of seeds at which claims are judged when seeds are added until they are decided: `first`, then twice as
 /// many each time, and at the end `at_most`. They are fixed before the first look.
 std::vector<int64_t> looks(int64_t first, int64_t at_most);
+/// The same where p-values hold at any number of looks: a quarter more each time, one seed at least.
+std::vector<int64_t> anytime_looks(int64_t first, int64_t at_most);
 
 /// The share of its significance α that a claim may spend in each of these looks; they sum to 1. The spending function
 /// is the one of Pocock's type of Lan & DeMets (Discrete sequential boundaries for clinical trials, Biometrika 70,
@@ -33,6 +35,7 @@ struct LooksTaken {
   std::vector<double> shares{1};         ///< that each may spend of a claim's significance; one look in most studies
   std::map<SeriesAndX, size_t> last_of;  ///< the look for which each x got its last seeds; 0 for those not in it
   int64_t at_most = 0;                   ///< seeds of the last look; 0 where no seeds are added
+  bool anytime = false;                  ///< p-values hold at any number of looks (analysis/anytime.h)
 
   size_t look_of(const SeriesAndX& place) const;
   /// The share that a claim about these series may spend: that of the latest look for which one of their x got seeds.

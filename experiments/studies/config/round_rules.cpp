@@ -84,7 +84,9 @@ SeedRule read_seed_rule(const Value& table, Complaints& problems) {
   SeedRule rule;
   rule.place = table.place;
   rule.from = in.integer("from", std::nullopt, {.low = 0, .high = 1e15}, "the first seed");
-  in.word("until", std::nullopt, {"decided"}, "when no more seeds are added: when no claim is undecided");
+  rule.anytime = in.word("until", std::nullopt, {"decided", "anytime"},
+                         "when no more seeds are added: when no claim is undecided, by planned looks at the data or by "
+                         "tests that hold at any number of them") == "anytime";
   rule.first = in.integer("first", 3, {.low = 3, .high = most_seeds}, "seeds of the first round");
   rule.at_most = in.integer("at_most", 24, {.low = 3, .high = most_seeds}, "seeds of all rounds together");
   if (rule.at_most < rule.first)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/studies/claims/looks.h"
 #include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/results.h"
 #include "experiments/studies/toml/complaints.h"
@@ -18,9 +19,14 @@ class Reader;
 /// to begin with, and more, `at_most` in all, while a claim of the study is undecided.
 struct SeedRule {
   int64_t from = 0, first = 3, at_most = 24;
+  bool anytime = false;  ///< until = "anytime": judged at any number of looks, not at planned ones
   Place place{};
+  /// The numbers of seeds at which claims are judged.
+  std::vector<int64_t> looks() const {
+    return anytime ? anytime_looks(first, at_most) : experiments::looks(first, at_most);
+  }
   bool is_same(const SeedRule& other) const {
-    return from == other.from && first == other.first && at_most == other.at_most;
+    return from == other.from && first == other.first && at_most == other.at_most && anytime == other.anytime;
   }
 };
 

@@ -112,7 +112,7 @@ std::string finding(const Analysis& results) {
   if (v.status == VerdictStatus::not_run) return sentence(v);
   const std::string rate =
       v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
-  return fmt::format("“{}”{} {}{}: {}.{}", in_words(v.claim), subject_in_brackets(v.claim), says(v.status),
+  return fmt::format("“{}”{} {}{}: {}{}.", in_words(v.claim), subject_in_brackets(v.claim), says(v.status),
                      is_pilot(results) ? " in a pilot" : "", words_of(v).found, rate);
 }
 

@@ -210,8 +210,9 @@ Rounds plan_rounds(const Study& study, const Records& records) {
   Rounds rounds{.study = study};
   std::vector<int64_t> seeds{0};
   if (study.seed_rule) {
-    seeds = looks(study.seed_rule->first, study.seed_rule->at_most);
-    rounds.looks.shares = shares_of_looks(seeds);
+    seeds = study.seed_rule->looks();
+    rounds.looks.anytime = study.seed_rule->anytime;
+    rounds.looks.shares = rounds.looks.anytime ? std::vector<double>(seeds.size(), 1) : shares_of_looks(seeds);
     rounds.looks.at_most = seeds.back();
   }
   size_t look = 0;
@@ -244,7 +245,7 @@ int64_t most_rounds(const Study& study) {
   size_t wider = 0;  // a round widens each grid by one value at each end
   for (const auto& [at, grid] : grids_of(study))
     for (const auto& [key, values] : grid.untried) wider = std::max(wider, values.size());
-  const auto further = study.seed_rule ? looks(study.seed_rule->first, study.seed_rule->at_most).size() - 1 : 0;
+  const auto further = study.seed_rule ? study.seed_rule->looks().size() - 1 : 0;
   return 1 + static_cast<int64_t>(wider + further);
 }
 

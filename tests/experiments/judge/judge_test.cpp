@@ -271,14 +271,17 @@ TEST_CASE("the page shows every arm and claim, what was left out, and the claims
   judging.verdicts();
   judging.judged.results.resolved_config = "metric = \"<i>\"";
   const std::string page = judge_page(analyse(judging.judged.results), judging.judged.notes, "headroom judge 'a b'");
-  for (const char* words : {"Which arm has the lowest test_loss?", "&lt;b&gt;muon", "diverged", "headroom judge 'a b'",
-                            "metric = \"&lt;i&gt;\"", "<svg", "The arms in numbers"})
+  for (const char* words : {"Which arm has the lowest test_loss?", "&lt;b&gt;muon", "diverged", "headroom judge",
+                            "&lt;i&gt;", "<svg", "The arms in numbers"})
     CHECK(contains(page, words));
   CHECK(!contains(page, "<b>muon"));
 }
 
 TEST_CASE("over an x the page draws the curve") {
-  Judging judging("[runs]\nmetric = \"loss\"\nx = \"share\"\n[[claim]]\nkind = \"flat\"\n" + one_rate);
+  Judging judging(
+      "[runs]\nmetric = \"loss\"\nx = \"share\"\n[[claim]]\nkind = \"flat\"\nfactor = 1.2\nbecause = \"twenty "
+      "percent\"\n" +
+      one_rate);
   std::string text = "share,seed,loss\n";
   for (int share = 0; share < 4; ++share)
     for (int seed = 0; seed < 3; ++seed)
