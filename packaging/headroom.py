@@ -27,7 +27,8 @@ def judge(runs, claims=None, *options):
 
     runs: a pandas frame, or paths as the command takes them. claims: a file, or a dictionary such as
     {"runs": {"metric": "test_loss"}, "claim": [{"kind": "less_than", ...}]}; None: what is there, without verdicts.
-    options: further ones of the command, "--anytime". Raises RuntimeError with the program's own message."""
+    options: further ones of the command, "--anytime". Looks are counted next to a file of claims, not for a dictionary.
+    Raises RuntimeError with the program's own message."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
         if hasattr(runs, "to_csv"):
@@ -36,6 +37,7 @@ def judge(runs, claims=None, *options):
         if isinstance(claims, dict):
             text, claims = _toml(claims), os.path.join(folder, "claims.toml")
             pathlib.Path(claims).write_text(text, encoding="utf-8")
+            options = ("--no-record", *options)
         given = [] if claims is None else ["--claims", claims]
         done = run("judge", *paths, *given, "--json", *options, check=False, capture_output=True, text=True)
     if done.returncode not in _JUDGED or not done.stdout:

@@ -30,8 +30,10 @@ class Frame:
 
 
 def passes():
-    verdict = headroom.judge(Frame(ROWS), CLAIMS)["verdicts"][0]
+    judged = headroom.judge(Frame(ROWS), CLAIMS)
+    verdict = judged["verdicts"][0]
     assert verdict["status"] == "pass", verdict
+    assert "--no-record" in judged["runs"]["notes"][-1], judged
     assert 0.88 < verdict["numbers"]["ratio"] < 0.92, verdict
 
 
@@ -53,7 +55,15 @@ def paths_and_files():
                           'series = "plain"\nthan = { series = "é \\"q\\"" }\n', encoding="utf-8")
         verdict = headroom.judge([path], claims)["verdicts"][0]
         assert verdict["status"] in ("fail", "undecided"), verdict
-        assert headroom.judge(str(path), str(claims)) == headroom.judge(path, claims)
+        again = headroom.judge(str(path), str(claims))
+        assert again == headroom.judge(path, claims)
+        assert (again["look"], again["shares"], again["runs"]["notes"]) == (1, [1], []), again
+        Frame(ROWS[:-1]).to_csv(path, index=False)
+        grown = headroom.judge(path, claims)
+        assert (grown["look"], grown["shares"]) == (2, [0.5]), grown
+        assert "look 2" in grown["runs"]["notes"][0], grown
+        anytime = headroom.judge(path, claims, "--anytime")
+        assert (anytime["look"], anytime["shares"]) == (2, [1]), anytime
 
 
 def errors_are_the_programs():

@@ -22,6 +22,7 @@
 #include "experiments/tools/judge/judge_page.h"
 #include "experiments/tools/judge/judged.h"
 #include "experiments/tools/judge/junit.h"
+#include "experiments/tools/judge/looks_kept.h"
 #include "experiments/tools/judge/readers/readers.h"
 
 namespace headroom::experiments {
@@ -30,7 +31,7 @@ namespace {
 struct JudgeArguments {
   std::vector<std::string> runs;
   std::string claims, write, junit, html;
-  bool is_json = false, is_verbose = false, force = false;
+  bool is_json = false, is_verbose = false, force = false, anytime = false, no_record = false;
 };
 
 /// Exit statuses besides 0: all claims hold.
@@ -60,15 +61,20 @@ void print_verdicts(const Analysis& results, const std::vector<std::string>& not
 std::string command_of(const JudgeArguments& arguments) {
   std::string command = "headroom judge";
   for (const std::string& run : arguments.runs) command += " " + shell_word(run);
-  return fmt::format("{} --claims {}", command, shell_word(arguments.claims));
+  return fmt::format("{} --claims {}{}", command, shell_word(arguments.claims), arguments.anytime ? " --anytime" : "");
 }
 
 void judge(const JudgeArguments& arguments) {
   const bool has_claims = !arguments.claims.empty();
   for (const auto& [option, value] : {std::pair{"--junit", &arguments.junit}, {"--html", &arguments.html}})
     require(has_claims || value->empty(), "{}: needs --claims", option);
+  require(has_claims || !arguments.anytime, "--anytime: needs --claims");
   RunRoles roles;
-  if (has_claims) roles = read_roles(arguments.claims);
+  Value claims_file;
+  if (has_claims) roles = read_roles(claims_file = read_toml(arguments.claims));
+  require(!arguments.anytime || roles.looks == 1, "--anytime: {} plans looks = {}; expected one of them",
+          arguments.claims, roles.looks);
+  roles.anytime |= arguments.anytime;
   const ForeignRuns runs = read_runs(arguments.runs, roles);
   guess_roles(roles, runs.runs, !has_claims);
   require(!runs.runs.empty(), "no runs: {}",
@@ -87,15 +93,19 @@ void judge(const JudgeArguments& arguments) {
     }
     return print_text("{}{}", notes_text(notes), inventory(runs, roles, judged, output_columns()));
   }
-  judged.results.claims = read_claims(arguments.claims, judged.results);
+  judged.results.claims = read_claims(claims_file, judged.results);
   judged.results.id = std::filesystem::path(arguments.claims).stem().string();
   require(!judged.results.claims.empty(), "{}: holds no [[claim]]", arguments.claims);
-  judged.results.resolved_config = to_toml(read_toml(arguments.claims));
+  judged.results.resolved_config = to_toml(claims_file);
   apply_seal(seal_beside(arguments.claims), judged.results.resolved_config, judged.results);
+  const CountedLook look = count_look(looks_beside(arguments.claims), roles, !arguments.no_record, judged.results);
+  notes.insert(notes.end(), look.notes.begin(), look.notes.end());
   const Analysis results = analyse(std::move(judged.results));
   const std::vector<Verdict>& verdicts = results.verdicts();
   if (arguments.is_json) {
-    auto json = nlohmann::ordered_json::parse(verdicts_json(results));
+    auto json = verdict_tree(results);
+    json["look"] = look.number;
+    json["shares"] = results.looks.shares;
     json["runs"] = {{"read", runs.runs.size()}, {"judged", results.trials.size()}, {"notes", notes}};
     print_json(json);
   } else {
@@ -124,6 +134,8 @@ void add_judge_command(Command app) {
   command.flag("--json", a->is_json, "verdicts as one JSON object");
   command.option("--junit FILE", a->junit, "also write the verdicts as JUnit XML").output();
   command.option("--html FILE", a->html, "also write the verdicts, a figure and what was left out as a page").output();
+  command.flag("--anytime", a->anytime, "p-values that hold however often claims are judged while runs come in");
+  command.flag("--no-record", a->no_record, "do not count this look in the file next to --claims, NAME.looks");
   add_verbose_flag(command, a->is_verbose);
   command.flag("--force", a->force, "replace what --write, --junit and --html name");
   command.action([a] { judge(*a); });

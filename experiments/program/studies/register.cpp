@@ -41,7 +41,7 @@ void seal_claims(const RegisterArguments& a) {
   const std::string file = study_file(a.file).string();
   if (const Value root = read_toml(file); root.find("runs")) {
     require(a.profile.empty() && a.settings.empty(), "{}: claims on runs have no profiles and no settings", file);
-    read_roles(file);
+    read_roles(root);
     return seal_as(seal_beside(file), to_toml(root), {}, a.force);
   }
   const Study study = load_study(a.file, profile_of(a, a.file), a.settings);
@@ -55,7 +55,7 @@ void seal_claims(const RegisterArguments& a) {
 void add_register_command(Command app) {
   const auto a = std::make_shared<RegisterArguments>();
   const Command command =
-      app.command("register", "seal claims, seeds and rates before the first trial: reports say what changed since");
+      app.command("register", "seal claims before the first trial: reports say what changed since");
   command.option("STUDY|CLAIMS", a->file, "id or file of a study, or a claims file of judge").required();
   add_study_options(command, *a);
   command.flag("--force", a->force, "replace an earlier seal");

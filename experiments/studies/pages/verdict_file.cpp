@@ -149,7 +149,7 @@ StoredVerdicts stored(const Analysis& results) {
   return out;
 }
 
-std::string verdicts_json(const Analysis& results) {
+Json verdict_tree(const Analysis& results) {
   const StoredVerdicts kept = stored(results);
   Json list = Json::array(), besides = Json::array();
   for (size_t i = 0; i < kept.verdicts.size(); ++i)
@@ -160,7 +160,11 @@ std::string verdicts_json(const Analysis& results) {
   if (!besides.empty()) all["beside"] = besides;
   if (const auto& seal = results.seal)
     all["seal"] = {{"at", seal->at}, {"begun_before", seal->begun_before}, {"changes", seal->changes}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return all;
+}
+
+std::string verdicts_json(const Analysis& results) {
+  return verdict_tree(results).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,7 +42,9 @@ struct StoredVerdicts {
 /// What is kept of a study's verdicts.
 StoredVerdicts stored(const Analysis& results);
 
-/// verdicts.json: every claim with its fields, status, numbers and words.
+/// Every claim with its fields, status, numbers and words.
+nlohmann::ordered_json verdict_tree(const Analysis& results);
+/// The same as the text of verdicts.json.
 std::string verdicts_json(const Analysis& results);
 
 /// Reads OUT/STUDY/PROFILE/verdicts.json of every study under `out`, ordered by (study, profile). A study that was

@@ -43,25 +43,23 @@ std::string quoted(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-RunRoles read_roles(const std::string& file) {
-  const Value root = read_toml(file);
+RunRoles read_roles(const Value& claims_file) {
   Complaints problems;
-  Reader in(root, "", problems);
+  Reader in(claims_file, "", problems);
   RunRoles roles;
   if (!in.has("runs")) in.complain("runs", "missing table: it says which columns are the metric, the seed, the arms");
   else in.table("runs", "what the columns stand for", [&](Reader& runs) { roles = bind_roles(runs); });
   in.skip({"claim"});
   in.finish();
   problems.raise();
-  roles.claimed = claimed_metrics(root);
+  roles.claimed = claimed_metrics(claims_file);
   return roles;
 }
 
-std::vector<ClaimConfig> read_claims(const std::string& file, const StudyResults& results) {
-  const Value root = read_toml(file);
+std::vector<ClaimConfig> read_claims(const Value& claims_file, const StudyResults& results) {
   const StudyScope scope = scope_of(results);
   Complaints problems;
-  Reader in(root, "", problems);
+  Reader in(claims_file, "", problems);
   std::vector<ClaimConfig> claims;
   in.skip({"runs"});
   in.tables("claim", "what is judged", [&](Reader& claim) { claims.push_back(bind_claim(claim, scope, claims)); });

@@ -39,6 +39,8 @@ struct RunRoles {
   bool at_own_last = false;                                ///< values are taken at each run's own last step
   std::vector<std::pair<std::string, std::string>> where;  ///< column → value: only such runs are judged
   std::string identical;                                   ///< why runs with identical metrics are several; "" if not
+  int64_t looks = 1;                                       ///< planned while runs come in (looks_kept.h)
+  bool anytime = false;                                    ///< p-values hold at any number of looks
   std::set<std::string> claimed{};                         ///< metrics that claims name
   /// Whether a column is a parameter by its role.
   bool names(const std::string& column) const;

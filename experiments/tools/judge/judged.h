@@ -22,10 +22,10 @@ JudgedRuns judged_runs(const ForeignRuns& runs, const RunRoles& roles);
 /// What claims on these runs may speak of.
 StudyScope scope_of(const StudyResults& results);
 
-/// Reads a claims file's [runs].
-RunRoles read_roles(const std::string& file);
-/// Reads its [[claim]]s, which must be about these results. Throws ConfigError with all that is wrong.
-std::vector<ClaimConfig> read_claims(const std::string& file, const StudyResults& results);
+/// Reads [runs] of a claims file. Throws ConfigError with all that is wrong.
+RunRoles read_roles(const Value& claims_file);
+/// Reads its [[claim]]s, which must be about these results. Throws the same.
+std::vector<ClaimConfig> read_claims(const Value& claims_file, const StudyResults& results);
 
 /// What is there: parameters that vary, seeds, metrics and steps; which arms these runs could tell apart, by how much,
 /// and how many seeds would tell the usual smallest effect. Says nothing of which arm is better: claims come first.

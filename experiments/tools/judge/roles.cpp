@@ -94,6 +94,11 @@ RunRoles bind_roles(Reader& in) {
       in.flag("at_own_last", false, "values are taken at each run's own last step, whatever the others did");
   if (roles.at_step && roles.at_own_last) in.complain("at_own_last", "expected either at_step or at_own_last");
   roles.identical = in.text("identical", "", "why runs with identical metrics are several runs and not one");
+  roles.looks =
+      in.integer("looks", {1, "none is planned"}, {.low = 1, .high = 1000},
+                 "planned looks at these claims while runs come in; each has an equal share of `significance`");
+  roles.anytime = in.flag("anytime", false, "p-values hold at any number of looks, but need more seeds");
+  if (roles.anytime && roles.looks > 1) in.complain("anytime", "expected either anytime or looks");
   if (const Value* where = in.raw("where", "column = value: only such runs are judged"))
     for (const Entry& entry : where->table)
       roles.where.emplace_back(entry.key,
@@ -122,8 +127,7 @@ void guess_roles(RunRoles& roles, const std::vector<ForeignRun>& runs, bool all)
     const ColumnSort sort = sort_of_name(name);
     if (sort == ColumnSort::rate && are_numbers(values)) roles.rate.push_back(name);
     else if (sort != ColumnSort::other) continue;
-    else if (!are_numbers(values)) roles.series.push_back(name);
-    else if (roles.x.empty()) roles.x = name;
+    else if (roles.x.empty() && are_numbers(values)) roles.x = name;
     else roles.series.push_back(name);
   }
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "experiments/studies/analysis/analysis.h"
+#include "experiments/studies/toml/document.h"
 #include "experiments/studies/words/verdict_words.h"
 #include "experiments/tools/judge/judged.h"
 #include "experiments/tools/judge/readers/readers.h"
@@ -21,7 +22,7 @@ class Judging {
   }
   std::vector<experiments::Verdict> verdicts() {
     using namespace experiments;
-    const std::string file = (folder / "claims.toml").string();
+    const Value file = read_toml((folder / "claims.toml").string());
     RunRoles roles = read_roles(file);
     runs = read_runs(paths, roles);
     guess_roles(roles, runs.runs, false);

@@ -107,7 +107,7 @@ TEST_CASE("an anytime p-value falls with t, has its quantile, and few seeds cann
     double last = 1;
     for (double t = -5; t < 1e160; t = t < 20 ? t + 0.25 : t * 1e5) {
       const double p = anytime_tail(t, n);
-      CHECK(p <= last * (1 + 1e-12) + 1e-300);
+      CHECK(p <= last * (1 + 1e-9));  // beyond all t it is a constant but for rounding
       last = p;
     }
     CHECK(anytime_tail(infinity, n) <= last * (1 + 1e-9));
