@@ -9,7 +9,7 @@ seconds=$1
 shift
 compiler=$(command -v clang++ || ls /usr/bin/clang++-[0-9]* 2>/dev/null | sort -V | tail -n 1)
 [ -n "$compiler" ] || { echo "clang++: not installed"; exit 77; }
-[ $# -gt 0 ] || set -- safetensors shard_index gguf config_json compact_config tokenizer_json sentencepiece_model published_trials
+[ $# -gt 0 ] || set -- safetensors shard_index gguf config_json compact_config tokenizer_json sentencepiece_model published_trials judged_runs
 build=$PWD/build-ci-fuzz
 [ -d "$build" ] || CXX=$compiler meson setup "$build" --wrap-mode=nodownload --buildtype=debug -Doptimization=1 \
   -Dcpp_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dfuzz=true >"$build.log" || { cat "$build.log"; exit 1; }

@@ -15,7 +15,7 @@ class ScratchFile {
   explicit ScratchFile(const std::string& name)
       : folder_(std::filesystem::temp_directory_path() / ("headroom-fuzz-" + std::to_string(getpid()))),
         path_(folder_ / name) {
-    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directories(path_.parent_path());
   }
   ~ScratchFile() {
     std::error_code ignored;

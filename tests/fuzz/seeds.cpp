@@ -11,6 +11,7 @@
 #include "engine/quantized/block_format.h"
 #include "engine/tensor.h"
 #include "experiments/studies/config/trial_config.h"
+#include "experiments/studies/export/protobuf.h"
 #include "experiments/studies/export/published.h"
 #include "models/checkpoints/compact_model.h"
 #include "models/checkpoints/model_files.h"
@@ -218,6 +219,53 @@ void write_published_seeds(const fs::path& folder) {
   }
 }
 
+/// The test data of `headroom judge`, each file behind the byte that picks its reader in judged_runs.cpp; of logs with
+/// checksums also the records, between the bytes that part them there.
+void write_judge_seeds(const fs::path& folder) {
+  const fs::path data = fs::path(HEADROOM_SOURCE_ROOT) / "tests/experiments/judge/data";
+  const auto add = [&](char reader, const std::string& name, const std::string& bytes) {
+    write(folder / name, reader + bytes);
+  };
+  const auto add_all = [&](const char* part, std::initializer_list<char> readers, const std::string& end) {
+    int count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(data / part)) {
+      if (!entry.is_regular_file() || !entry.path().string().ends_with(end) || ++count > 2) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+      for (const char reader : readers) add(reader, fmt::format("{}-{}-{}", part, int{reader}, count), bytes);
+    }
+  };
+  add_all("tensorboard", {2}, "");
+  add_all("wandb", {4}, ".wandb");
+  add_all("wandb-versions/0.12.21", {4}, ".wandb");
+  add_all("lm-eval", {7, 1}, ".json");
+  add_all("hydra", {8}, "config.yaml");
+  add_all("hydra", {0}, ".csv");
+  add_all("mlruns", {9}, "meta.yaml");
+  add_all("mlruns", {10}, "loss");
+  for (const auto& [reader, name] :
+       {std::pair{char{0}, "runs.csv"}, {char{11}, "mlflow.db"}, {char{11}, "optuna.db"}, {char{6}, "optuna.log"}}) {
+    std::ifstream in(data / name, std::ios::binary);
+    add(reader, name, {std::istreambuf_iterator<char>(in), {}});
+  }
+  add(1, "lines", "{\"step\": 1, \"loss\": NaN, \"config\": {\"lr\": 1e-3}}\n{\"step\": 2, \"loss\": 0.5}\n");
+  add(8, "yaml", "a: &b {c: [1, ~, 'd'], e: \"f\\n\"}\n? g\n: |\n  h\ni: *b\n--- !!str\n");
+  const std::string between("\xFF\x00|\n", 4);
+  using experiments::ProtoMessage;
+  const ProtoMessage scalar = ProtoMessage().text(1, "loss").single(2, 0.5F);
+  const std::string event =
+      ProtoMessage().real(1, 1e9).integer(2, 7).message(5, ProtoMessage().message(1, scalar)).bytes();
+  add(3, "events", event + between + event);
+  const ProtoMessage item = ProtoMessage().text(1, "loss").text(16, "0.5"), step = ProtoMessage().integer(1, 3);
+  const ProtoMessage config = ProtoMessage().message(1, ProtoMessage().text(1, "a").text(16, "{\"lr\": 0.1}"));
+  const ProtoMessage run =
+      ProtoMessage().message(4, config).text(8, "name").message(17, ProtoMessage().integer(1, 1000));
+  add(5, "wandb-records",
+      ProtoMessage().message(17, run).bytes() + between +
+          ProtoMessage().message(2, ProtoMessage().message(1, item).message(2, step)).bytes() + between +
+          ProtoMessage().message(18, ProtoMessage().integer(1, 0).integer(2, 9)).bytes());
+}
+
 /// Valid files of many small parts, for readers whose time must not grow with the square of their number. They are
 /// replayed, and no seeds of fuzzing, whose inputs are small.
 void write_large(const fs::path& folder) {
@@ -230,6 +278,17 @@ void write_large(const fs::path& folder) {
     if (i < 100'000) added.push_back({{"id", 300 + i}, {"content", name}});
     config["lists"].push_back(Json::object());
   }
+  Json names = Json::object();
+  std::string journal = "\x06{\"op_code\":0,\"study_name\":\"s\"}\n";
+  std::string yaml = "\x08";
+  for (int i = 0; i < 60'000; ++i) {
+    names[fmt::format("n{}", i)] = i;
+    journal += "{\"op_code\":4,\"study_id\":0}\n";
+    yaml += fmt::format("n{}: {}\n", i, i);
+  }
+  write(folder / "judged_runs/names", '\x01' + names.dump());
+  write(folder / "judged_runs/journal", journal);
+  write(folder / "judged_runs/yaml", yaml);
   fs::create_directories(folder / "safetensors");
   models::write_safetensors(folder / "safetensors/tensors", tensors, {});
   write(folder / "shard_index/tensors", Json{{"weight_map", shards}}.dump());
@@ -256,6 +315,7 @@ int main(int argc, char** argv) {
   headroom::fuzz::write_tokenizer_seeds(folder / "tokenizer_json");
   headroom::fuzz::write_sentencepiece_seeds(folder / "sentencepiece_model");
   headroom::fuzz::write_published_seeds(folder / "published_trials");
+  headroom::fuzz::write_judge_seeds(folder / "judged_runs");
   headroom::fuzz::write_large(folder / "large");
   return 0;
 }

@@ -103,7 +103,10 @@ bool LineReader::next(std::string& line) {
   line.clear();
   ++line_;
   for (bool has_any = false;; has_any = true) {
-    if (begin_ == text_.size() && !more()) return has_any;
+    if (begin_ == text_.size() && !more()) {
+      if (has_any) may_be_cut_ = !is_gzip_;
+      return has_any;
+    }
     const size_t end = text_.find('\n', begin_), stop = std::min(end, text_.size());
     line.append(text_, begin_, stop - begin_);
     total_ += stop - begin_ + 1;

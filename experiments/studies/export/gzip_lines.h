@@ -53,6 +53,8 @@ class LineReader {
   /// The next line without its end; false after the last. Throws Error "FILE:LINE: …" for bytes that are no gzip, a
   /// file that is cut short, a checksum that does not fit, bytes behind the end, and what is over the limits.
   bool next(std::string& line);
+  /// Whether the last line may have been longer: it has no end, and its file no checksum. Known once next() gave it.
+  bool may_be_cut() const { return may_be_cut_; }
   /// "FILE:LINE: MESSAGE" as an Error, of the line that next() gave, counted from 1.
   [[noreturn]] void complain(const std::string& message) const;
 
@@ -63,7 +65,7 @@ class LineReader {
   const std::filesystem::path path_;
   const LineLimits limits_;
   models::RegularFile file_;
-  bool is_gzip_ = false, has_ended_ = false;
+  bool is_gzip_ = false, has_ended_ = false, may_be_cut_ = false;
   z_stream zip_{};
   std::string piece_;         ///< bytes of the file
   size_t at_ = 0, held_ = 0;  ///< in `piece_`: what was used, what was read

@@ -1,47 +1,26 @@
 #include "experiments/studies/export/tensorboard.h"
 
-#include <boost/crc.hpp>
-
 #include "experiments/output/file.h"
 #include "experiments/output/text.h"
+#include "experiments/studies/export/event_record.h"
 #include "experiments/studies/export/export.h"
 #include "experiments/studies/export/protobuf.h"
 
 namespace headroom::experiments {
-namespace {
-
-/// An event as one record: u64 length, masked crc32c of those eight bytes, event, masked crc32c of the event;
-/// little-endian, mask = rotate right by 15, plus 0xa282ead8.
-std::string event_record(const ProtoMessage& event) {
-  const auto masked = [](const std::string& bytes) {
-    const uint32_t crc = crc32c(bytes);
-    return little_endian<uint32_t>((crc >> 15 | crc << 17) + 0xa282ead8U);
-  };
-  const std::string length = little_endian<uint64_t>(event.bytes().size());
-  return length + masked(length) + event.bytes() + masked(event.bytes());
-}
-
-}  // namespace
-
-uint32_t crc32c(const std::string& bytes) {
-  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return crc.checksum();
-}
-
 std::string version_record(double wall_time) {
-  return event_record(ProtoMessage().real(1, wall_time).text(3, "brain.Event:2"));
+  return event_record(ProtoMessage().real(1, wall_time).text(3, "brain.Event:2").bytes());
 }
 
 std::string start_record(double wall_time) {
   constexpr int64_t step = 0, start = 1;
-  return event_record(ProtoMessage().real(1, wall_time).integer(2, step).message(7, ProtoMessage().integer(1, start)));
+  return event_record(
+      ProtoMessage().real(1, wall_time).integer(2, step).message(7, ProtoMessage().integer(1, start)).bytes());
 }
 
 std::string scalar_record(const HistoryPoint& p, double wall_time) {
   const ProtoMessage scalar = ProtoMessage().text(1, p.split + "/" + p.metric).single(2, static_cast<float>(p.value));
   const ProtoMessage summary = ProtoMessage().message(1, scalar);
-  return event_record(ProtoMessage().real(1, wall_time).integer(2, p.step).message(5, summary));
+  return event_record(ProtoMessage().real(1, wall_time).integer(2, p.step).message(5, summary).bytes());
 }
 
 std::string event_folder(const std::string& words, const std::string& id) {

@@ -1,13 +1,9 @@
 #pragma once
-#include <cstdint>
 #include <string>
 
 #include "experiments/studies/results.h"
 
 namespace headroom::experiments {
-
-/// CRC-32C (Castagnoli), as in iSCSI.
-uint32_t crc32c(const std::string& bytes);
 
 // Records of a TensorBoard event file; `wall_time` is in seconds since 1970.
 

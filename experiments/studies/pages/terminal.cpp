@@ -188,7 +188,10 @@ std::string terminal_table(const Analysis& results, TerminalLook look) {
     out += '\n';
     for (const Point& p : c.points) edge = edge || !p.edges.empty();
   }
-  if (edge) out += aligned({{"! best at an end of the values tried: extend = true in best_of widens them"}}, columns);
+  if (edge)
+    out += aligned({{std::string("! best at an end of the values tried") +
+                     (results.foreign ? "" : ": extend = true in best_of widens them")}},
+                   columns);
   std::vector<std::string> geometric;
   for (const Measure& measure : geometric_measures(results)) geometric.push_back(measure.metric);
   if (!geometric.empty())

@@ -20,7 +20,8 @@ struct ForeignRun {
   std::map<std::string, std::string> parameters;             ///< settings as text, the seed among them
   std::map<std::string, std::map<int64_t, double>> metrics;  ///< name → step → value; step 0 where there are no steps
   RunEnd end = RunEnd::finished;
-  std::string said{};  ///< of its end: "status = crashed"
+  std::string said{};           ///< of its end: "status = crashed"
+  double began = 0, ended = 0;  ///< seconds since 1970; 0: not known
 };
 
 /// What files of runs hold, and in words what of them could not be read.
@@ -56,6 +57,12 @@ void guess_roles(RunRoles& roles, const std::vector<ForeignRun>& runs, bool all)
 /// Names by which programs call a column, or a parameter with dots before it: "seed", "learning_rate", "step", …
 enum class ColumnSort { seed, rate, step, run, status, clock, metric, other };
 ColumnSort sort_of_name(const std::string& column);
+
+/// Lower case, and of "trainer/global_step" or "config.lr" the last part alone.
+std::string bare_name(const std::string& column);
+
+/// How a run ended by a program's word for it, in any case: "FINISHED", "running". Unknown words are failures.
+RunEnd end_named(std::string word);
 
 /// A number as programs write it: also nan, inf, with a + before it and spaces around it. Nothing for other text.
 std::optional<double> foreign_number(std::string_view text);

@@ -235,6 +235,10 @@ JudgedRuns judged_runs(const ForeignRuns& runs, const RunRoles& roles) {
       continue;
     }
     PlacedRun one{&run, {}};
+    if (run.began > 0 && run.ended >= run.began) {
+      one.trial.ended = run.ended;
+      one.trial.seconds = run.ended - run.began;
+    }
     if (const std::string why = place_run(run, roles, seeds, one.trial); !why.empty()) {
       notes[why].push_back(run.source);
     } else if (run.end == RunEnd::running) {

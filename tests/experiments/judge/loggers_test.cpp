@@ -37,7 +37,8 @@ TEST_CASE("one sweep gives the same numbers from every logger") {
       replaced(replaced(tuned_runs, "\"optimizer\"", "\"optimizer.name\""), "\"lr\"", "\"optimizer.lr\"");
   for (const Verdict& v : {verdict_on("tensorboard", tuned_runs), verdict_on("wandb", nested),
                            verdict_on("mlflow.db", tuned_runs), verdict_on("mlruns", tuned_runs, one_rate, 6),
-                           verdict_on("optuna.db", replaced(tuned_runs, "\"test_loss\"", "\"value\""))}) {
+                           verdict_on("optuna.db", replaced(tuned_runs, "\"test_loss\"", "\"value\"")),
+                           verdict_on("optuna.log", replaced(tuned_runs, "\"test_loss\"", "\"value\""))}) {
     CHECK(v.status == csv.status);
     CHECK(v.number("ratio") == csv.number("ratio"));
     CHECK(v.intervals.at(0).low == csv.intervals.at(0).low);

@@ -10,19 +10,6 @@
 namespace headroom::experiments {
 namespace {
 
-/// Whether a plain file's last line has its end; a compressed file's checksum says that it is whole.
-bool ends_with_line(const std::filesystem::path& file) {
-  models::RegularFile bytes(file);
-  std::string piece(1 << 16, '\0');
-  char last = '\n';
-  bool is_first = true;
-  for (size_t count = 0; (count = bytes.read(piece.data(), piece.size())) > 0; is_first = false) {
-    if (is_first && count > 1 && piece[0] == '\x1f' && piece[1] == '\x8b') return true;
-    last = piece[count - 1];
-  }
-  return last == '\n';
-}
-
 /// Cuts a record into cells; false where a quote is still open.
 bool cut_record(const std::string& record, char separator, std::vector<std::string>& cells) {
   cells.assign(1, "");
@@ -35,6 +22,13 @@ bool cut_record(const std::string& record, char separator, std::vector<std::stri
     else cells.back() += c;
   }
   return !is_quoted;
+}
+
+/// Whether the last row's last cell has fewer characters than that of any other row.
+bool is_last_cell_short(const RunTable& table) {
+  const auto length = [](const RunTable::Row& row) { return row.cells.back().size(); };
+  return std::all_of(table.rows.begin(), table.rows.end() - 1,
+                     [&](const RunTable::Row& row) { return length(row) > length(table.rows.back()); });
 }
 
 /// The separator that a header has most of.
@@ -83,11 +77,9 @@ RunTable read_csv(const std::filesystem::path& file, std::vector<std::string>& p
       }
     }
     if (!record.empty()) uneven.push_back(fmt::format("{} (its quote is never closed)", first));
-    if (!table.rows.empty() && table.rows.back().line == number && !ends_with_line(file)) {
-      table.rows.pop_back();
-      problems.push_back(fmt::format("{}:{}: the last line has no end, so it may be cut short and is left out",
-                                     file.string(), number));
-    }
+    if (lines.may_be_cut() && !table.rows.empty() && table.rows.back().line == first && is_last_cell_short(table))
+      problems.push_back(fmt::format("{}:{}: the last line has no end, so its last cell, \"{}\", may be cut short",
+                                     file.string(), first, excerpt(table.rows.back().cells.back())));
   } catch (const Error& error) {
     problems.emplace_back(error.what());
   }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/output/number.h"
-#include "experiments/studies/export/tensorboard.h"
+#include "experiments/studies/export/event_record.h"
 #include "experiments/tools/judge/readers/logs.h"
 #include "experiments/tools/judge/readers/wire.h"
 #include "models/files/regular_file.h"
@@ -12,7 +14,7 @@ namespace {
 // Fields of tensorboard/compat/proto/{event,summary,tensor}.proto and plugins/hparams/plugin_data.proto, which files on
 // disk hold, so that they keep their numbers.
 struct EventField {
-  enum : uint32_t { step = 2, summary = 5 };
+  enum : uint32_t { wall_time = 1, step = 2, summary = 5 };
 };
 struct SummaryField {
   enum : uint32_t { tag = 1, simple_value = 2, tensor = 8, metadata = 9 };
@@ -78,7 +80,10 @@ void read_event(WireReader event, ForeignRun& run) {
   std::vector<WireReader> summaries;
   while (event.next())
     if (event.field() == EventField::step) step = event.integer();
-    else if (event.field() == EventField::summary) summaries.push_back(event.message());
+    else if (event.field() == EventField::wall_time && event.real() > 0 && event.real() < 1e11) {
+      run.began = run.began > 0 ? std::min(run.began, event.real()) : event.real();
+      run.ended = std::max(run.ended, event.real());
+    } else if (event.field() == EventField::summary) summaries.push_back(event.message());
   for (WireReader& summary : summaries)
     while (summary.next()) {
       if (summary.field() != 1) continue;
@@ -98,19 +103,15 @@ void read_event(WireReader event, ForeignRun& run) {
 void read_event_file(const std::filesystem::path& file, ForeignRun& run, std::vector<std::string>& problems) {
   constexpr models::FileKind kind{"event file", uint64_t{1} << 28};
   const std::string bytes = models::read_file(file, kind);
-  const auto masked = [](const std::string& text) {
-    const uint32_t crc = crc32c(text);
-    return (crc >> 15 | crc << 17) + 0xa282ead8U;
-  };
   size_t at = 0;
   while (at + 12 <= bytes.size()) {
     const std::string_view head = std::string_view(bytes).substr(at);
     const auto length = little_endian_at<uint64_t>(head);
-    if (masked(bytes.substr(at, 8)) != little_endian_at<uint32_t>(head.substr(8)) || length > bytes.size() - at - 12 ||
-        bytes.size() - at - 12 - length < 4)
+    if (masked_crc32c(bytes.substr(at, 8)) != little_endian_at<uint32_t>(head.substr(8)) ||
+        length > bytes.size() - at - 12 || bytes.size() - at - 12 - length < 4)
       break;
     const std::string record = bytes.substr(at + 12, length);
-    if (masked(record) != little_endian_at<uint32_t>(head.substr(12 + length))) break;
+    if (masked_crc32c(record) != little_endian_at<uint32_t>(head.substr(12 + length))) break;
     read_event(WireReader(record), run);
     at += 16 + length;
   }

@@ -6,14 +6,27 @@
 
 namespace headroom::experiments {
 
-/// Calls f(path, text) for every string, number and flag of a JSON value, by its dotted path below `path`, in their
-/// order. Lists and nulls are left out, as they are no setting and no number; so is what lies deeper than 32.
+/// Sorts its keys: an ordered one takes time that grows with the square of their number.
+using ForeignJson = nlohmann::json;
+
+/// Parses JSON as Python writes it: NaN and Infinity are strings. A discarded value for other text.
+ForeignJson foreign_json(const std::string& text);
+
+/// Calls f(path, text) for every string, number and flag of a JSON value, by its dotted path below `path`. Lists and
+/// nulls are left out, as they are no setting and no number; so is what lies deeper than 32 or has a path over 500
+/// bytes, which a hostile file could repeat for each of its leaves.
 template <class F>
-void each_leaf(const nlohmann::ordered_json& node, const std::string& path, const F& f, int depth = 0) {
+void each_leaf(const ForeignJson& node, const std::string& path, const F& f, int depth = 0) {
   constexpr int deepest = 32;
-  if (node.is_object() && depth < deepest)
-    for (const auto& [key, value] : node.items()) each_leaf(value, path.empty() ? key : path + "." + key, f, depth + 1);
-  if (node.is_structured() || node.is_null()) return;
+  constexpr size_t longest = 500;
+  if (node.is_object() && depth < deepest && path.size() <= longest)
+    for (const auto& [key, value] : node.items()) {
+      std::string below = path;
+      if (!below.empty()) below += '.';
+      below += key;
+      each_leaf(value, below, f, depth + 1);
+    }
+  if (node.is_structured() || node.is_null() || path.size() > longest) return;
   f(path, node.is_string()         ? node.get<std::string>()
           : node.is_number_float() ? exact(node.get<double>())
                                    : node.dump());

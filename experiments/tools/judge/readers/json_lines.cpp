@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
@@ -11,8 +10,6 @@
 
 namespace headroom::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Python's JSON has NaN and Infinity, which are no JSON: as strings they are read like a CSV's.
 std::string with_quoted_nan(const std::string& text) {
@@ -34,19 +31,12 @@ std::string with_quoted_nan(const std::string& text) {
   return out;
 }
 
-Json parsed_json(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() && text.find_first_of("NI") != std::string::npos)
-    json = Json::parse(with_quoted_nan(text), nullptr, false);
-  return json;
-}
-
 /// Puts every leaf into a row by its dotted path.
 class FlatRows {
  public:
   explicit FlatRows(RunTable& table) : table_(table) {}
 
-  void add(const Json& object, int64_t line) {
+  void add(const ForeignJson& object, int64_t line) {
     table_.rows.push_back({line, std::vector<std::string>(table_.columns.size())});
     each_leaf(object, "", [this](const std::string& path, std::string text) { put(path, std::move(text)); });
     cells_ += table_.columns.size();
@@ -62,7 +52,10 @@ class FlatRows {
 
  private:
   void put(const std::string& path, std::string text) {
+    constexpr size_t most_names = size_t{1} << 16;
     const auto [place, is_new] = places_.emplace(path, table_.columns.size());
+    require(places_.size() <= most_names, "more than {} different names; the rows from here on are left out",
+            most_names);
     if (is_new) table_.columns.push_back(path);
     RunTable::Row& row = table_.rows.back();
     if (row.cells.size() <= place->second) row.cells.resize(table_.columns.size());
@@ -76,14 +69,21 @@ class FlatRows {
 
 }  // namespace
 
+ForeignJson foreign_json(const std::string& text) {
+  ForeignJson json = ForeignJson::parse(text, nullptr, false);
+  if (json.is_discarded() && text.find_first_of("NI") != std::string::npos)
+    json = ForeignJson::parse(with_quoted_nan(text), nullptr, false);
+  return json;
+}
+
 RunTable read_json_lines(const std::filesystem::path& file, std::vector<std::string>& problems) {
   RunTable table{.source = file.string(), .columns = {}, .rows = {}, .parameters = {}};
   FlatRows rows(table);
   std::vector<std::string> broken;
-  const auto add = [&](const Json& json, int64_t line) {
+  const auto add = [&](const ForeignJson& json, int64_t line) {
     if (json.is_object()) rows.add(json, line);
     if (!json.is_array()) return json.is_object();
-    for (const Json& one : json)
+    for (const ForeignJson& one : json)
       if (one.is_object()) rows.add(one, line);
     return true;
   };
@@ -91,10 +91,10 @@ RunTable read_json_lines(const std::filesystem::path& file, std::vector<std::str
     LineReader lines(file, {.file = uint64_t{1} << 28, .text = uint64_t{1} << 29, .line = uint64_t{1} << 24});
     std::string line;
     for (int64_t number = 1; lines.next(line); ++number) {
-      if (line.find_first_not_of(" \t\r") == std::string::npos || add(parsed_json(line), number)) continue;
+      if (line.find_first_not_of(" \t\r") == std::string::npos || add(foreign_json(line), number)) continue;
       // Where the very first line is not one, the file may be one document over many lines.
       constexpr models::FileKind document{"JSON document", uint64_t{1} << 26};
-      if (table.rows.empty() && broken.empty() && add(parsed_json(models::read_file(file, document)), number)) break;
+      if (table.rows.empty() && broken.empty() && add(foreign_json(models::read_file(file, document)), number)) break;
       broken.push_back(std::to_string(number));
     }
   } catch (const std::exception& error) {

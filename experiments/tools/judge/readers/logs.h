@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "experiments/tools/judge/foreign_run.h"
 
 namespace headroom::experiments {
+
+class Database;
 
 /// Does f(), and names in `problems` the Error that it threw.
 template <class F>
@@ -31,6 +34,19 @@ ForeignRun read_mlflow_folder(const std::filesystem::path& folder, std::vector<s
 
 /// The runs in a SQLite file of MLflow or of Optuna, or the trials of a store of ours.
 std::vector<ForeignRun> read_sqlite_runs(const std::filesystem::path& file, std::vector<std::string>& problems);
+
+/// The runs in a database of MLflow.
+std::vector<ForeignRun> read_mlflow_database(const Database& database);
+
+/// The trials in a database of Optuna.
+std::vector<ForeignRun> read_optuna_database(const Database& database);
+
+/// The trials in Optuna's journal file, whose lines are operations on studies and trials.
+std::vector<ForeignRun> read_optuna_journal(const std::filesystem::path& file, std::vector<std::string>& problems);
+
+/// The run in a file of results of lm-evaluation-harness: metrics "task/acc", and "task/acc,strict" where the filter is
+/// not "none". Nothing for other JSON. Throws Error for what is none.
+std::optional<ForeignRun> read_harness_file(const std::filesystem::path& file);
 
 /// Puts the leaves of a JSON value into a run's parameters, by their dotted paths below `name`.
 void add_json_parameters(ForeignRun& run, const std::string& name, const std::string& json);

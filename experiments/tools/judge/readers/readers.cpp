@@ -1,88 +1,32 @@
 #include "experiments/tools/judge/readers/readers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "engine/error.h"
 #include "experiments/tools/judge/readers/logs.h"
+#include "experiments/tools/judge/readers/run_files.h"
 #include "experiments/tools/judge/readers/table.h"
-#include "models/files/entries_of.h"
 
 namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
+using Settings = std::map<std::string, std::string>;
 
-bool ends_with_any(const std::string& name, std::initializer_list<const char*> ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
+bool is_json(const fs::path& file) {
+  std::string name = file.filename().string();
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  return name.ends_with(".json") || name.ends_with(".jsonl") || name.ends_with(".ndjson");
 }
-
-bool is_csv(const std::string& name) { return ends_with_any(name, {".csv", ".tsv", ".csv.gz", ".tsv.gz"}); }
-bool is_json(const std::string& name) {
-  return ends_with_any(name, {".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz"});
-}
-
-/// What a name says of a file.
-enum class FileSort { none, table, events, wandb, database };
-FileSort sort_of_file(const std::string& name) {
-  if (name.find("tfevents") != std::string::npos) return FileSort::events;
-  if (name.ends_with(".wandb")) return FileSort::wandb;
-  if (ends_with_any(name, {".sqlite", ".sqlite3", ".db"})) return FileSort::database;
-  return is_csv(name) || is_json(name) ? FileSort::table : FileSort::none;
-}
-
-/// Collects the files of runs under some paths, in order of their names. Where a logger's own file lies, what else lies
-/// there is a summary of it.
-class RunFiles {
- public:
-  void add(const fs::path& path, int depth = 0) {
-    std::error_code none;
-    if (!fs::is_directory(path, none)) {
-      const FileSort sort = sort_of_file(path.filename().string());
-      return take(path, sort == FileSort::none ? FileSort::table : sort);
-    }
-    if (fs::is_regular_file(path / "meta.yaml", none) && fs::is_directory(path / "metrics", none))
-      return mlflow.push_back(path);
-    constexpr int deepest = 12;
-    if (depth == deepest) return problems.push_back(fmt::format("{}: lies too deep and is left out", path.string()));
-    std::vector<fs::path> folders, files;
-    FileSort most = FileSort::none;
-    for (const fs::path& entry : models::entries_of(path)) {
-      if (entry.filename().string().starts_with(".") || fs::is_symlink(entry, none)) continue;
-      (fs::is_directory(entry, none) ? folders : files).push_back(entry);
-      if (!fs::is_directory(entry, none)) most = std::max(most, sort_of_file(entry.filename().string()));
-    }
-    for (const fs::path& file : files)
-      if (most != FileSort::none && sort_of_file(file.filename().string()) == most) take(file, most);
-    if (most == FileSort::wandb || most == FileSort::database) return;
-    for (const fs::path& folder : folders) add(folder, depth + 1);
-  }
-
-  std::vector<fs::path> tables, wandb, databases, mlflow;
-  std::map<fs::path, std::vector<fs::path>> events;  ///< by folder
-  std::vector<std::string> problems;
-
- private:
-  void take(const fs::path& path, FileSort sort) {
-    constexpr size_t most_files = 20000;
-    require(++count_ <= most_files, "{}: more than {} files; name fewer", path.string(), most_files);
-    if (sort == FileSort::events) events[path.parent_path()].push_back(path);
-    else (sort == FileSort::wandb ? wandb : sort == FileSort::database ? databases : tables).push_back(path);
-  }
-
-  size_t count_ = 0;
-};
 
 /// A run for each folder of event files. HParams lie in a folder of their own below their run's.
-std::vector<ForeignRun> read_event_folders(const RunFiles& files, std::vector<std::string>& problems) {
+std::vector<ForeignRun> read_event_folders(const std::vector<RunFile>& files, std::vector<std::string>& problems) {
   std::map<fs::path, ForeignRun> runs;
-  for (const auto& [folder, events] : files.events) {
-    ForeignRun& run = runs[folder];
-    run.source = folder.string();
-    for (const fs::path& file : events) {
-      attempt(problems, [&] { read_event_file(file, run, problems); });
-    }
+  for (const RunFile& file : files) {
+    if (file.sort != FileSort::events) continue;
+    ForeignRun& run = runs[file.path.parent_path()];
+    run.source = file.path.parent_path().string();
+    attempt(problems, [&] { read_event_file(file.path, run, problems); });
   }
   std::vector<ForeignRun> out;
   for (auto& [folder, run] : runs) {
@@ -100,49 +44,55 @@ std::vector<ForeignRun> read_event_folders(const RunFiles& files, std::vector<st
 
 }  // namespace
 
-std::map<std::string, std::string> settings_in(const fs::path& path) {
-  std::map<std::string, std::string> settings;
-  for (const fs::path& part : path.parent_path()) {
-    const std::string text = part.string();
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find(',', at), text.size()), equals = text.find('=', at);
-      if (equals > at && equals < end)
-        settings[text.substr(at, equals - at)] = text.substr(equals + 1, end - equals - 1);
-      at = end + 1;
-    }
-  }
-  return settings;
-}
-
 ForeignRuns read_runs(const std::vector<std::string>& paths, const RunRoles& roles) {
-  RunFiles files;
+  ForeignRuns all;
+  std::vector<RunFile> files;
   for (const std::string& path : paths) {
     std::error_code none;
     require(fs::exists(path, none), "{}: there is no such file or folder", path);
-    files.add(path);
+    std::vector<RunFile> more = run_files(path, all.problems);
+    std::move(more.begin(), more.end(), std::back_inserter(files));
   }
-  ForeignRuns all{.runs = {}, .problems = files.problems};
-  const auto add = [&](std::vector<ForeignRun> some) {
+  std::map<fs::path, Settings> known;  // of folders
+  const auto settings_at = [&](const fs::path& place) {
+    const auto [found, is_new] = known.try_emplace(place);
+    if (is_new) {
+      found->second = settings_in(place / "");
+      found->second.merge(hydra_settings(place, all.problems));
+    }
+    return found->second;
+  };
+  const auto add = [&](std::vector<ForeignRun> some, const fs::path& place) {
     for (ForeignRun& run : some) {
-      run.parameters.merge(settings_in(run.source + "/"));
+      run.parameters.merge(settings_at(place));
       all.runs.push_back(std::move(run));
     }
   };
-  for (const fs::path& file : files.tables) {
-    RunTable table =
-        is_json(file.filename().string()) ? read_json_lines(file, all.problems) : read_csv(file, all.problems);
-    table.parameters = settings_in(file);
-    if (files.tables.size() > 1) table.parameters.emplace("file", file.string());
+  const bool is_one_table =
+      std::count_if(files.begin(), files.end(), [](const RunFile& file) { return file.sort == FileSort::table; }) == 1;
+  const auto add_table = [&](const fs::path& file) {
+    RunTable table = is_json(file) ? read_json_lines(file, all.problems) : read_csv(file, all.problems);
+    table.parameters = settings_at(file.parent_path());
+    if (!is_one_table) table.parameters.emplace("file", file.string());
     ForeignRuns some = runs_of(table, roles);
-    add(std::move(some.runs));
+    std::move(some.runs.begin(), some.runs.end(), std::back_inserter(all.runs));
     std::move(some.problems.begin(), some.problems.end(), std::back_inserter(all.problems));
+  };
+  for (const auto& [path, sort] : files)
+    attempt(all.problems, [&, &path = path, sort = sort] {
+      const fs::path folder = path.parent_path();
+      const auto results = sort == FileSort::harness ? read_harness_file(path) : std::nullopt;
+      if (results) add({*results}, folder);
+      else if (sort == FileSort::table || sort == FileSort::harness) add_table(path);
+      else if (sort == FileSort::wandb) add({read_wandb_file(path, all.problems)}, folder);
+      else if (sort == FileSort::journal) add(read_optuna_journal(path, all.problems), folder);
+      else if (sort == FileSort::database) add(read_sqlite_runs(path, all.problems), folder);
+      else if (sort == FileSort::mlflow) add({read_mlflow_folder(path, all.problems)}, path);
+    });
+  for (ForeignRun& run : read_event_folders(files, all.problems)) {
+    const fs::path folder = run.source;
+    add({std::move(run)}, folder);
   }
-  attempt(all.problems, [&] { add(read_event_folders(files, all.problems)); });
-  for (const fs::path& file : files.wandb) attempt(all.problems, [&] { add({read_wandb_file(file, all.problems)}); });
-  for (const fs::path& folder : files.mlflow)
-    attempt(all.problems, [&] { add({read_mlflow_folder(folder, all.problems)}); });
-  for (const fs::path& file : files.databases)
-    attempt(all.problems, [&] { add(read_sqlite_runs(file, all.problems)); });
   return all;
 }
 

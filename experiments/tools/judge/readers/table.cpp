@@ -111,27 +111,22 @@ std::vector<std::vector<const RunTable::Row*>> run_rows(const RunTable& table, c
   return cut_at_restarts(std::move(groups), step);
 }
 
-RunEnd end_of(std::string said) {
-  for (char& c : said) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  for (const char* word : {"finished", "complete", "completed", "success", "succeeded", "done", "ok", "0", "true", ""})
-    if (said == word) return RunEnd::finished;
-  for (const char* word : {"running", "pending", "queued", "scheduled", "waiting", "preempting"})
-    if (said == word) return RunEnd::running;
-  return RunEnd::failed;
-}
-
 }  // namespace
 
 ForeignRuns runs_of(const RunTable& table, const RunRoles& roles) {
   ForeignRuns out;
   const std::vector<TableColumn> columns = sorted_columns(table, roles);
+  // Of an epoch and a step, the column with more values.
   const auto find = [&](ColumnSort sort) {
-    return static_cast<size_t>(
-        std::find_if(columns.begin(), columns.end(), [&](const TableColumn& c) { return c.sort == sort; }) -
-        columns.begin());
+    size_t found = columns.size();
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].sort == sort && (columns[i].is_number || sort != ColumnSort::step) &&
+          (found == columns.size() || columns[i].values > columns[found].values))
+        found = i;
+    return found;
   };
   const size_t step = find(ColumnSort::step), status = find(ColumnSort::status);
-  const bool has_steps = step < columns.size() && columns[step].is_number;
+  const bool has_steps = step < columns.size();
   std::vector<std::vector<const RunTable::Row*>> groups;
   if (has_steps) groups = run_rows(table, columns, step, out.problems);
   else
@@ -154,7 +149,7 @@ ForeignRuns runs_of(const RunTable& table, const RunRoles& roles) {
       }
       if (i == status && !values.empty()) {
         const std::string& last = group.back()->cells[i];
-        run.end = end_of(last);
+        run.end = end_named(last);
         run.said = fmt::format("{} = {}", name, last);
       } else if (values.size() == 1 && columns[i].sort != ColumnSort::metric) {
         run.parameters[name] = *values.begin();

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <boost/crc.hpp>
-#include <nlohmann/json.hpp>
 
 #include "experiments/tools/judge/readers/json_leaves.h"
 #include "experiments/tools/judge/readers/logs.h"
@@ -10,8 +9,6 @@
 
 namespace headroom::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Fields of the messages in wandb/proto/wandb_internal.proto.
 struct RecordOf {
@@ -35,13 +32,31 @@ void read_config(WireReader config, ForeignRun& run) {
         add_json_parameters(run, key, json);
 }
 
+/// Seconds of a google.protobuf.Timestamp.
+double seconds_of(WireReader time) {
+  double seconds = 0;
+  while (time.next())
+    if (time.field() == 1) seconds += static_cast<double>(time.integer());
+    else if (time.field() == 2) seconds += 1e-9 * static_cast<double>(time.integer());
+  return seconds > 0 && seconds < 1e11 ? seconds : 0;
+}
+
+/// The longest runtime counts: the end's stands before the last history in some files, and in whole seconds.
+void set_runtime(ForeignRun& run, double seconds) {
+  if (run.began > 0 && seconds >= 0 && seconds < 1e11) run.ended = std::max(run.ended, run.began + seconds);
+}
+
 void read_history(WireReader history, ForeignRun& run) {
   std::map<std::string, double> values;
   int64_t step = 0;
   while (history.next()) {
     if (history.field() == 1) {
       const auto [key, json] = item_of(history.message());
-      if (const auto number = foreign_number(json)) values[key] = *number;
+      const auto add = [&](const std::string& path, const std::string& text) {
+        if (const auto number = foreign_number(text)) values[path] = *number;
+      };
+      if (json.starts_with("{")) each_leaf(foreign_json(json), key, add);  // as releases before 0.13 nest
+      else add(key, json);
     } else if (history.field() == 2) {
       for (WireReader one = history.message(); one.next();)
         if (one.field() == 1) step = one.integer();
@@ -49,6 +64,7 @@ void read_history(WireReader history, ForeignRun& run) {
   }
   if (const auto own = values.find("_step"); own != values.end() && own->second >= 0 && own->second < 9e15)
     step = static_cast<int64_t>(own->second);
+  if (const auto runtime = values.find("_runtime"); runtime != values.end()) set_runtime(run, runtime->second);
   for (const auto& [key, value] : values)
     if (!key.starts_with("_")) run.metrics[key][std::max<int64_t>(step, 0)] = value;
 }
@@ -62,11 +78,14 @@ void read_record(WireReader record, ForeignRun& run) {
       while (message.next())
         if (message.field() == 4) read_config(message.message(), run);
         else if (message.field() == 8) run.parameters["run_name"] = message.str();
+        else if (message.field() == 17) run.began = seconds_of(message.message());
     }
     if (record.field() == RecordOf::exit) {
       int64_t code = 0;
       while (message.next())
         if (message.field() == 1) code = message.integer();
+        else if (message.field() == 2 && message.integer() > 0)
+          set_runtime(run, static_cast<double>(message.integer()));
       run.end = code == 0 ? RunEnd::finished : RunEnd::failed;
       run.said = fmt::format("exit code {}", code);
     }
@@ -76,9 +95,9 @@ void read_record(WireReader record, ForeignRun& run) {
 }  // namespace
 
 void add_json_parameters(ForeignRun& run, const std::string& name, const std::string& json) {
-  const Json root = Json::parse(json, nullptr, false);
+  const ForeignJson root = ForeignJson::parse(json, nullptr, false);
   std::map<std::string, std::string> leaves;  // the first of one path counts
-  each_leaf(root.is_discarded() ? Json(json) : root, name,
+  each_leaf(root.is_discarded() ? ForeignJson(json) : root, name,
             [&](const std::string& path, std::string text) { leaves.emplace(path, std::move(text)); });
   for (auto& [path, text] : leaves) run.parameters[path] = std::move(text);
 }

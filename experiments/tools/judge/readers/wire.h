@@ -60,10 +60,10 @@ class WireReader {
     }
     return false;
   }
-  bool take(uint64_t count) {
-    if (count > rest_.size()) return false;
-    text_ = rest_.substr(0, count);
-    rest_.remove_prefix(count);
+  bool take(uint64_t length) {
+    if (length > rest_.size()) return false;
+    text_ = rest_.substr(0, length);
+    rest_.remove_prefix(length);
     return true;
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/studies/export/event_record.h"
 #include "experiments/studies/export/tensorboard.h"
 #include "tests/support/catch.h"
 
