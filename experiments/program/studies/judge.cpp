@@ -81,7 +81,8 @@ void judge(const JudgeArguments& arguments) {
           runs.problems.empty() ? "no file that any reader knows" : runs.problems.front());
   require(!roles.metric.empty(), "no column looks like a metric; --claims FILE names it: [runs] metric = \"…\"");
   JudgedRuns judged = judged_runs(runs, roles);
-  std::vector<std::string> notes = runs.problems;
+  std::vector<std::string> notes{judged.summary + "."};
+  notes.insert(notes.end(), runs.problems.begin(), runs.problems.end());
   notes.insert(notes.end(), judged.notes.begin(), judged.notes.end());
   if (!arguments.write.empty()) write_file(arguments.write, first_claims(roles, judged.results));
   if (!has_claims) {
@@ -98,7 +99,8 @@ void judge(const JudgeArguments& arguments) {
   require(!judged.results.claims.empty(), "{}: holds no [[claim]]", arguments.claims);
   judged.results.resolved_config = to_toml(claims_file);
   apply_seal(seal_beside(arguments.claims), judged.results.resolved_config, judged.results);
-  const CountedLook look = count_look(looks_beside(arguments.claims), roles, !arguments.no_record, judged.results);
+  const CountedLook look =
+      count_look(looks_beside(arguments.claims), runs, roles, !arguments.no_record, judged.results);
   notes.insert(notes.end(), look.notes.begin(), look.notes.end());
   const Analysis results = analyse(std::move(judged.results));
   const std::vector<Verdict>& verdicts = results.verdicts();

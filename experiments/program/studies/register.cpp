@@ -54,8 +54,7 @@ void seal_claims(const RegisterArguments& a) {
 
 void add_register_command(Command app) {
   const auto a = std::make_shared<RegisterArguments>();
-  const Command command =
-      app.command("register", "seal claims before the first trial: reports say what changed since");
+  const Command command = app.command("register", "seal claims before the first trial; reports say what changed");
   command.option("STUDY|CLAIMS", a->file, "id or file of a study, or a claims file of judge").required();
   add_study_options(command, *a);
   command.flag("--force", a->force, "replace an earlier seal");

@@ -49,7 +49,7 @@ double VarianceSum::tail(double t) const {
   const double at_low = excess(low), at_high = excess(high);
   if (!(at_low > 0)) return t_tail(t, fewer);  // the tails are alike, or below all doubles
   if (!(at_high < 0)) return t_tail(x(high), fewer);
-  const auto is_near = [](double a, double b) { return b - a <= 4e-16 * std::max(1.0, b); };
+  const auto is_near = [](double left, double right) { return right - left <= 4e-16 * std::max(1.0, right); };
   std::uintmax_t most_steps = 200;
   std::tie(low, high) =
       boost::math::tools::toms748_solve(excess, low, high, at_low, at_high, is_near, most_steps, tasks::NoThrow());

@@ -70,6 +70,9 @@ std::optional<double> foreign_number(std::string_view text);
 /// The value of one of a run's parameters; "" without it.
 std::string parameter(const ForeignRun& run, const std::string& name);
 
+/// "; did you mean "epoch"?", or what there is instead.
+std::string did_you_mean(const std::string& name, const std::set<std::string>& known);
+
 /// "runs.csv:3, runs.csv:7 and 12 more".
 std::string some_of(const std::vector<std::string>& names);
 

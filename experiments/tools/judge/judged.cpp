@@ -37,10 +37,7 @@ void check_roles(const std::vector<ForeignRun>& runs, const RunRoles& roles) {
   }
   const auto check = [](const char* role, const std::string& name, const std::set<std::string>& known) {
     if (name.empty() || known.contains(name)) return;
-    const std::string near = nearest_path(name, known);
-    fail("[runs] {} = \"{}\": no run has it; {}", role, name,
-         near.empty() ? "they have " + some_of({known.begin(), known.end()})
-                      : fmt::format("did you mean \"{}\"?", near));
+    fail("[runs] {} = \"{}\": no run has it{}", role, name, did_you_mean(name, known));
   };
   check("metric", roles.metric, metrics);
   check("choose", roles.choose, metrics);
@@ -70,8 +67,8 @@ std::string place_run(const ForeignRun& run, const RunRoles& roles, Seeds& seeds
   for (const std::string& name : roles.series) {
     const std::string value = parameter(run, name);
     if (value.empty()) return "no " + name;
-    const std::string shown = foreign_number(value) ? name + "=" + value : value;
-    trial.series += (trial.series.empty() ? "" : ", ") + shown;
+    if (!trial.series.empty()) trial.series += ", ";
+    trial.series += foreign_number(value) ? fmt::format("{}={}", name, value) : value;
   }
   const auto number = [&](const std::string& name, double& value) {
     const auto read = foreign_number(parameter(run, name));
@@ -190,6 +187,11 @@ void take_values(std::vector<PlacedRun>& placed, const RunRoles& roles, Notes& n
     std::vector<std::string> longer;
     for (PlacedRun& one : placed) {
       if (one.trial.status != TrialStatus::finished) continue;
+      if (const auto* end = value_at(*one.run, metric, std::nullopt); roles.at_step && end && end->first < *step) {
+        one.trial.status = TrialStatus::stopped;
+        notes[fmt::format("{} ends before step {}", metric, *step)].push_back(one.run->source);
+        continue;
+      }
       const auto* value = value_at(*one.run, metric, step);
       if (value) one.trial.steps = std::max(one.trial.steps, value->first);
       if (value && metric == choose)
@@ -216,6 +218,31 @@ void take_values(std::vector<PlacedRun>& placed, const RunRoles& roles, Notes& n
     notes["no " + (has_value ? choose : roles.metric)].push_back(one.run->source);
   }
   std::erase_if(placed, [](const PlacedRun& one) { return one.trial.status == TrialStatus::stopped; });
+}
+
+/// "48 runs: 3 arms with 4 seeds at each setting; heldout ppl after 5 steps".
+std::string summary_of(const std::vector<PlacedRun>& placed, const RunRoles& roles) {
+  std::set<std::string> arms;
+  std::map<std::tuple<std::string, double, std::map<std::string, double>>, int64_t> seeds;
+  std::set<int64_t> steps;
+  for (const PlacedRun& one : placed) {
+    if (one.trial.status != TrialStatus::finished) continue;
+    arms.insert(one.trial.series);
+    ++seeds[{one.trial.series, one.trial.x, one.trial.choice}];
+    steps.insert(one.trial.steps);
+  }
+  if (seeds.empty()) return "No run is left to judge";
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto [least, most] = std::minmax_element(seeds.begin(), seeds.end(), fewer);
+  const auto range = [](int64_t low, int64_t high) {
+    return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
+  };
+  const std::string after =
+      *steps.rbegin() > 0 ? fmt::format(" after {} steps", range(*steps.begin(), *steps.rbegin())) : "";
+  return fmt::format(
+      "{} in {}, {} at each setting, {}{}", counted(std::ssize(placed), "run"), counted(std::ssize(arms), "arm"),
+      least->second == most->second ? counted(least->second, "seed") : range(least->second, most->second) + " seeds",
+      roles.metric, after);
 }
 
 }  // namespace
@@ -265,6 +292,7 @@ JudgedRuns judged_runs(const ForeignRuns& runs, const RunRoles& roles) {
     drop_same_seeds(placed, notes);
   }
   take_values(placed, roles, notes, out.notes);
+  out.summary = summary_of(placed, roles);
   StudyResults& results = out.results;
   results.profile = "own";
   results.foreign = ForeignRules{{}, !roles.seed.empty()};

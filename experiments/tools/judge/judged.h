@@ -11,6 +11,7 @@ namespace headroom::experiments {
 /// Runs of other programs as the trials that analyse() takes, and in words what was done with them.
 struct JudgedRuns {
   StudyResults results;            ///< without claims
+  std::string summary;             ///< what is judged: arms, seeds, the step
   std::vector<std::string> notes;  ///< runs left out and why, each with its place; at which step values were taken
 };
 

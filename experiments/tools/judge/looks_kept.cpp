@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,18 +34,18 @@ struct KeptLook {
 /// Looks that a file may hold, which bounds its size.
 constexpr size_t most_looks = 1000;
 
-/// What was judged, whatever its files are called and however they are ordered.
-std::string digest_of(const StudyResults& results) {
-  const bool has_seeds = !results.foreign || results.foreign->has_seeds;
-  std::vector<std::string> trials;
-  for (const TrialRecord& t : results.trials) {
-    const bool is_finished = t.status == TrialStatus::finished;
-    const Json seed = has_seeds ? Json(t.seed) : Json();
-    trials.push_back(Json::array({t.series, t.x, t.choice, seed, is_finished, t.test, t.validation})
-                         .dump(-1, ' ', false, Json::error_handler_t::replace));
+/// The data, whatever their files are called, however they are ordered, and whatever of them is judged.
+std::string digest_of(const ForeignRuns& runs) {
+  std::vector<std::string> texts;
+  for (const ForeignRun& run : runs.runs) {
+    std::string text = run.end == RunEnd::finished ? "" : run.said;
+    for (const auto& [name, value] : run.parameters)
+      if (name != "file") text += fmt::format("{}={}\n", name, value);
+    for (const auto& [name, values] : run.metrics) text += fmt::format("{}: {}\n", name, fmt::join(values, " "));
+    texts.push_back(std::move(text));
   }
-  std::sort(trials.begin(), trials.end());
-  return tasks::sha256(fmt::format("{}", fmt::join(trials, "\n")));
+  std::sort(texts.begin(), texts.end());
+  return tasks::sha256(fmt::format("{}", fmt::join(texts, "\n")));
 }
 
 std::optional<KeptLook> kept_look(const std::string& line) {
@@ -143,10 +144,10 @@ std::filesystem::path looks_beside(const std::filesystem::path& claims) {
   return claims.parent_path() / (claims.stem().string() + ".looks");
 }
 
-CountedLook count_look(const std::filesystem::path& file, const RunRoles& roles, bool is_recorded,
-                       StudyResults& results) {
+CountedLook count_look(const std::filesystem::path& file, const ForeignRuns& runs, const RunRoles& roles,
+                       bool is_recorded, StudyResults& results) {
   std::vector<KeptLook> looks = read_looks(file);
-  const std::string claims = tasks::sha256(results.resolved_config), data = digest_of(results);
+  const std::string claims = tasks::sha256(results.resolved_config), data = digest_of(runs);
   const auto seen = std::find_if(looks.begin(), looks.end(), [&](const KeptLook& look) { return look.data == data; });
   const bool is_new = seen == looks.end();
   if (is_new) {

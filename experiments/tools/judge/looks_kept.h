@@ -18,11 +18,11 @@ struct CountedLook {
   std::vector<std::string> notes;  ///< what that means for p-values; that claims changed; why it is not recorded
 };
 
-/// Counts a look at results whose `resolved_config` is the claims file, and sets what it may spend of a claim's
-/// significance (results.looks): an equal share at each planned look, 1/k at the k-th if it was not planned, all of it
-/// at any time. Data that were seen before are no new look and keep their share. Appends a new look to `file` unless
-/// `is_recorded` is false; if that fails, a note says so. Throws Error naming the line of a damaged file.
-CountedLook count_look(const std::filesystem::path& file, const RunRoles& roles, bool is_recorded,
-                       StudyResults& results);
+/// Counts a look at runs, judged as results whose `resolved_config` is the claims file, and sets what it may spend of a
+/// claim's significance (results.looks): an equal share at each planned look, 1/k at the k-th if it was not planned,
+/// all of it at any time. Runs that were seen before are no new look and keep their share. Appends a new look to `file`
+/// unless `is_recorded` is false; if that fails, a note says so. Throws Error naming the line of a damaged file.
+CountedLook count_look(const std::filesystem::path& file, const ForeignRuns& runs, const RunRoles& roles,
+                       bool is_recorded, StudyResults& results);
 
 }  // namespace headroom::experiments

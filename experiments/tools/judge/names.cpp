@@ -31,7 +31,8 @@ bool RunRoles::names(const std::string& column) const {
 
 ColumnSort sort_of_name(const std::string& column) {
   const std::string name = bare_name(column);
-  if (is_any_of(name, {"seed", "random_seed", "rng_seed", "run_seed", "manual_seed", "random_state"}))
+  if (is_any_of(name, {"seed", "random_seed", "rng_seed", "run_seed", "manual_seed", "random_state", "replicate",
+                       "replica", "repeat", "repetition", "rep"}))
     return ColumnSort::seed;
   if (is_any_of(name, {"lr", "learning_rate", "rate", "max_lr", "base_lr", "peak_lr"})) return ColumnSort::rate;
   if (is_any_of(name, {"step", "steps", "global_step", "_step", "iteration", "iter", "epoch", "epochs", "train_step"}))
@@ -53,6 +54,12 @@ ColumnSort sort_of_name(const std::string& column) {
     if (has(part)) return ColumnSort::metric;
   const bool is_of_split = column.starts_with("test") || column.starts_with("val") || column.starts_with("eval");
   return is_of_split ? ColumnSort::metric : ColumnSort::other;
+}
+
+std::string did_you_mean(const std::string& name, const std::set<std::string>& known) {
+  const std::string near = nearest_path(name, known);
+  return near.empty() ? "; there are " + some_of({known.begin(), known.end()})
+                      : fmt::format("; did you mean \"{}\"?", near);
 }
 
 RunEnd end_named(std::string word) {

@@ -39,7 +39,7 @@ class Looking : public Judging {
     verdicts();
     judged.results.resolved_config = to_toml(read_toml((folder / "claims.toml").string()));
     RunRoles roles = read_roles(read_toml((folder / "claims.toml").string()));
-    return count_look(file(), roles, is_recorded, judged.results);
+    return count_look(file(), runs, roles, is_recorded, judged.results);
   }
   double share() const { return judged.results.looks.shares.at(0); }
   std::filesystem::path file() const { return looks_beside(folder / "claims.toml"); }
@@ -200,7 +200,8 @@ TEST_CASE("a look that is not recorded is said to be, and counts after those tha
 TEST_CASE("in a folder that cannot be written looks are not counted, which is said") {
   Looking looking;
   looking.look(3);
-  const CountedLook look = count_look(looking.folder / "missing" / "claims.looks", {}, true, looking.judged.results);
+  const CountedLook look =
+      count_look(looking.folder / "missing" / "claims.looks", looking.runs, {}, true, looking.judged.results);
   CHECK(look.number == 1);
   REQUIRE(look.notes.size() == 1);
   CHECK(contains(look.notes[0], "This look is not counted: "));

@@ -111,4 +111,45 @@ TEST_CASE("settings stand in the names of folders, as sweeps write them") {
   CHECK(runs.runs[1].parameters.at("seed") == "0");
 }
 
+TEST_CASE("remarks at some rows do not split a run, whether [runs] or a run's column tells runs apart") {
+  std::string text = "run_name,arm,replicate,epoch,loss,notes\n";
+  for (const char* arm : {"plain", "rotary"})
+    for (const char* replicate : {"a", "b", "c"})
+      for (int epoch = 1; epoch <= 4; ++epoch)
+        text += fmt::format("{}-{},{},{},{},{},{}\n", arm, replicate, arm, replicate, epoch,
+                            2 + 0.5 / epoch + 0.01 * (replicate[0] - 'a') - (arm[0] == 'r' ? 0.1 : 0),
+                            epoch == 1 && *replicate != 'b' ? "restarted" : "");
+  Judging judging(
+      "[runs]\nmetric = \"loss\"\nseries = \"arm\"\n[[claim]]\nkind = \"less_than\"\nseries = "
+      "\"rotary\"\nthan = { series = \"plain\" }\n" +
+      one_rate);
+  judging.add("runs.csv", text);
+  const Verdict verdict = judging.verdicts().at(0);
+  CHECK(judging.runs.runs.size() == 6);
+  CHECK(judging.judged.notes.empty());
+  CHECK(judging.judged.summary == "6 runs in 2 arms, 3 seeds at each setting, loss after 4 steps");
+  CHECK(verdict.status == VerdictStatus::pass);
+  CHECK(read_runs(judging.paths, {}).runs.size() == 6);
+  judging.paths.clear();
+  judging.add("unnamed.csv", replaced(text, "run_name", "tag"));  // arms and replicates tell the runs apart
+  judging.verdicts();
+  CHECK(judging.runs.runs.size() == 6);
+}
+
+TEST_CASE("a run that ends before at_step is left out by name, and columns that are not there are refused") {
+  const std::string text = "arm,seed,epoch,loss\na,1,1,3\na,1,2,2\na,2,1,3\na,2,2,2.1\nb,1,1,3\nb,1,2,1\nb,2,1,3\n";
+  const std::string claim = "[[claim]]\nkind = \"less_than\"\nseries = \"b\"\nthan = { series = \"a\" }\n";
+  const auto judge_with = [&](const std::string& roles) {
+    Judging judging("[runs]\nmetric = \"loss\"\nseries = \"arm\"\n" + roles + claim);
+    judging.add("runs.csv", text);
+    judging.verdicts();
+    CHECK(judging.says("loss ends before step 2"));
+    CHECK(judging.judged.results.trials.size() == 3);
+  };
+  judge_with("at_step = 2\n");
+  CHECK_THROWS_WITH(judge_with("step = \"epoc\"\n"),
+                    Catch::Contains("step = \"epoc\"") && Catch::Contains("did you mean \"epoch\"?"));
+  CHECK_THROWS_WITH(judge_with("run = \"id\"\n"), Catch::Contains("no such column; there are arm"));
+}
+
 }  // namespace headroom::experiments

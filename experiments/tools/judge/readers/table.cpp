@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/error.h"
+
 namespace headroom::experiments {
 namespace {
 
@@ -12,6 +14,7 @@ struct TableColumn {
   ColumnSort sort = ColumnSort::other;
   bool has_role = false;   ///< that of a parameter
   bool is_number = false;  ///< every cell is, where there is one
+  bool is_full = true;     ///< no cell is empty
   size_t values = 0;       ///< different ones
 };
 
@@ -32,6 +35,7 @@ std::vector<TableColumn> sorted_columns(const RunTable& table, const RunRoles& r
     std::set<std::string> values;
     column.is_number = true;
     for (const RunTable::Row& row : table.rows) {
+      column.is_full = column.is_full && !row.cells[i].empty();
       if (row.cells[i].empty()) continue;
       values.insert(row.cells[i]);
       column.is_number = column.is_number && foreign_number(row.cells[i]);
@@ -72,8 +76,8 @@ bool has_repeats(const std::vector<std::vector<const RunTable::Row*>>& groups, c
 }
 
 /// Cuts groups where the step does not grow: a new run has begun.
-std::vector<std::vector<const RunTable::Row*>> cut_at_restarts(std::vector<std::vector<const RunTable::Row*>> groups,
-                                                               size_t step) {
+std::vector<std::vector<const RunTable::Row*>> cut_at_restarts(
+    const std::vector<std::vector<const RunTable::Row*>>& groups, size_t step) {
   std::vector<std::vector<const RunTable::Row*>> cut;
   for (const auto& group : groups) {
     double last = 0;
@@ -87,34 +91,44 @@ std::vector<std::vector<const RunTable::Row*>> cut_at_restarts(std::vector<std::
   return cut;
 }
 
-/// The rows of each run. Text and roles tell runs apart; numbers only where these do not, since a log has many.
+/// The rows of each run. A run's column, or the columns that [runs] names, tell runs apart if they can; then text does,
+/// and numbers and remarks at some rows only where that does not, since a log has many.
 std::vector<std::vector<const RunTable::Row*>> run_rows(const RunTable& table, const std::vector<TableColumn>& columns,
-                                                        size_t step, std::vector<std::string>& problems) {
-  std::vector<size_t> key, few;
+                                                        const RunRoles& roles, size_t step,
+                                                        std::vector<std::string>& problems) {
+  std::vector<size_t> named, texts, few;
+  bool is_told = !roles.series.empty() || !roles.x.empty();
   for (size_t i = 0; i < columns.size(); ++i) {
     const TableColumn& c = columns[i];
-    const bool tells = c.has_role || c.sort == ColumnSort::seed || c.sort == ColumnSort::run ||
-                       (c.sort == ColumnSort::other && !c.is_number);
-    if (tells) key.push_back(i);
-    else if ((c.sort == ColumnSort::other || c.sort == ColumnSort::rate) && 4 * c.values <= table.rows.size())
-      few.push_back(i);
+    is_told |= c.sort == ColumnSort::run;
+    const bool is_setting = c.sort == ColumnSort::other || c.sort == ColumnSort::rate;
+    if (c.has_role || c.sort == ColumnSort::seed || c.sort == ColumnSort::run) named.push_back(i);
+    else if (c.sort == ColumnSort::other && !c.is_number && c.is_full) texts.push_back(i);
+    else if (is_setting && 4 * c.values <= table.rows.size()) few.push_back(i);
   }
-  auto groups = grouped(table, key);
-  if (!has_repeats(groups, columns, step)) return groups;
-  key.insert(key.end(), few.begin(), few.end());
-  groups = grouped(table, key);
-  if (!has_repeats(groups, columns, step)) return groups;
+  std::vector<size_t> key;
+  std::vector<std::vector<const RunTable::Row*>> groups;
+  for (const auto* more : {&named, &texts, &few}) {
+    key.insert(key.end(), more->begin(), more->end());
+    if (more == &named && !is_told) continue;
+    groups = grouped(table, key);
+    if (!has_repeats(groups, columns, step)) return groups;
+  }
   problems.push_back(
       fmt::format("{}: several rows have the same {} and nothing else tells their runs apart; a new run "
                   "is taken to begin where it starts again (name the run's column as run in [runs])",
                   table.source, table.columns[step]));
-  return cut_at_restarts(std::move(groups), step);
+  return cut_at_restarts(groups, step);
 }
 
 }  // namespace
 
 ForeignRuns runs_of(const RunTable& table, const RunRoles& roles) {
   ForeignRuns out;
+  const std::set<std::string> known(table.columns.begin(), table.columns.end());
+  for (const auto& [role, name] : {std::pair{"step", &roles.step}, {"run", &roles.run}, {"status", &roles.status}})
+    require(name->empty() || known.contains(*name), "[runs] {} = \"{}\": {} has no such column{}", role, *name,
+            table.source, did_you_mean(*name, known));
   const std::vector<TableColumn> columns = sorted_columns(table, roles);
   // Of an epoch and a step, the column with more values.
   const auto find = [&](ColumnSort sort) {
@@ -128,7 +142,7 @@ ForeignRuns runs_of(const RunTable& table, const RunRoles& roles) {
   const size_t step = find(ColumnSort::step), status = find(ColumnSort::status);
   const bool has_steps = step < columns.size();
   std::vector<std::vector<const RunTable::Row*>> groups;
-  if (has_steps) groups = run_rows(table, columns, step, out.problems);
+  if (has_steps) groups = run_rows(table, columns, roles, step, out.problems);
   else
     for (const RunTable::Row& row : table.rows) groups.push_back({&row});
   for (const auto& group : groups) {
