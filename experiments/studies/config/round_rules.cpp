@@ -108,9 +108,9 @@ std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string
   std::vector<SweepAxis::Position> all;
   for (const Value& value : grid.values) all.push_back({{value}, ""});
   if (!extends || grid.values.empty() || !(grid.times >= closest)) return all;
-  const auto [least, most] = std::minmax_element(
+  const auto [smallest, largest] = std::minmax_element(
       grid.values.begin(), grid.values.end(), [](const Value& a, const Value& b) { return a.number() < b.number(); });
-  const double begin = least->number(), end = most->number();
+  const double begin = smallest->number(), end = largest->number();
   const double low = limits.size() == 2 ? limits[0] : begin / 100, high = limits.size() == 2 ? limits[1] : end * 100;
   if (low > begin || high < end)
     in.complain("limits", fmt::format("[{}, {}] leaves out values of the first grid, {} to {}", low, high, begin, end));

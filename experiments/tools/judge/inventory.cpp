@@ -114,6 +114,8 @@ std::string inventory(const ForeignRuns& runs, const RunRoles& roles, const Judg
     const auto& [name, a, b, p, q] = pairs[i];
     rows.push_back(pair_row(results, name, *a, *b, *p, *q, pairs.size()));
   }
+  if (roles.seed.empty())
+    text += "\nNo column is called a seed, so no runs pair; seed = \"COLUMN\" in [runs] says which one it is.\n";
   if (pairs.empty()) return text + "\nNothing varies that could be compared.\n";
   return text + fmt::format("\nWhat these runs could decide about {}, in four of five repetitions:\n{}{}", roles.metric,
                             aligned(rows, columns), pairs.size() > most_pairs ? "…\n" : "");
