@@ -57,11 +57,12 @@ def paths_and_files():
         assert verdict["status"] in ("fail", "undecided"), verdict
         again = headroom.judge(str(path), str(claims))
         assert again == headroom.judge(path, claims)
-        assert (again["look"], again["shares"], again["runs"]["notes"]) == (1, [1], []), again
+        assert (again["look"], again["shares"]) == (1, [1]), again
+        assert again["runs"]["notes"] == ["12 runs in 2 arms, 6 seeds at each setting, loss."], again
         Frame(ROWS[:-1]).to_csv(path, index=False)
         grown = headroom.judge(path, claims)
         assert (grown["look"], grown["shares"]) == (2, [0.5]), grown
-        assert "look 2" in grown["runs"]["notes"][0], grown
+        assert any("look 2" in note for note in grown["runs"]["notes"]), grown
         anytime = headroom.judge(path, claims, "--anytime")
         assert (anytime["look"], anytime["shares"]) == (2, [1]), anytime
 

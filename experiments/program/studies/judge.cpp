@@ -65,18 +65,20 @@ std::string command_of(const JudgeArguments& arguments) {
 }
 
 void judge(const JudgeArguments& arguments) {
-  const bool has_claims = !arguments.claims.empty();
-  for (const auto& [option, value] : {std::pair{"--junit", &arguments.junit}, {"--html", &arguments.html}})
-    require(has_claims || value->empty(), "{}: needs --claims", option);
-  require(has_claims || !arguments.anytime, "--anytime: needs --claims");
+  const bool has_file = !arguments.claims.empty();
   RunRoles roles;
   Value claims_file;
-  if (has_claims) roles = read_roles(claims_file = read_toml(arguments.claims));
+  if (has_file) roles = read_roles(claims_file = read_toml(arguments.claims));
+  const bool has_claims = claims_file.find("claim") != nullptr;
+  const char* const needs = has_file ? "a [[claim]] in the file of --claims" : "--claims";
+  for (const auto& [option, value] : {std::pair{"--junit", &arguments.junit}, {"--html", &arguments.html}})
+    require(has_claims || value->empty(), "{}: needs {}", option, needs);
+  require(has_claims || !arguments.anytime, "--anytime: needs {}", needs);
   require(!arguments.anytime || roles.looks == 1, "--anytime: {} plans looks = {}; expected one of them",
           arguments.claims, roles.looks);
   roles.anytime |= arguments.anytime;
   const ForeignRuns runs = read_runs(arguments.runs, roles);
-  guess_roles(roles, runs.runs, !has_claims);
+  guess_roles(roles, runs.runs, !has_file);
   require(!runs.runs.empty(), "no runs: {}",
           runs.problems.empty() ? "no file that any reader knows" : runs.problems.front());
   require(!roles.metric.empty(), "no column looks like a metric; --claims FILE names it: [runs] metric = \"…\"");

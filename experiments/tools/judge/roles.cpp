@@ -24,8 +24,23 @@ bool are_numbers(const std::set<std::string>& values) {
 
 /// How well a metric's name suits a verdict: a test loss before a validation loss before a training loss.
 int suits(const std::string& metric) {
-  const auto has = [&](const char* part) { return metric.find(part) != std::string::npos; };
-  return (has("test") ? 8 : has("val") || has("eval") ? 4 : has("train") ? 0 : 2) + (has("loss") || has("acc") ? 1 : 0);
+  std::string name;
+  for (const char c : metric) name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  const bool is_of_test = has("test") || has("heldout") || has("held-out") || has("held_out");
+  const int split = is_of_test ? 8 : has("val") || has("eval") || has("dev") ? 4 : has("train") ? 0 : 2;
+  return split + (has("loss") || has("acc") ? 1 : 0);
+}
+
+/// Whether a column counts repetitions: "Run #", whose few whole numbers each stand at several runs.
+bool counts_repetitions(const std::string& name, const std::set<std::string>& values, size_t runs) {
+  const std::string bare = bare_name(name);
+  const bool is_named = bare.starts_with("run") || bare.starts_with("rep") || bare.starts_with("trial");
+  return is_named && values.size() > 1 && 2 * values.size() <= runs &&
+         std::all_of(values.begin(), values.end(), [](const std::string& value) {
+           const auto number = foreign_number(value);
+           return number && *number == std::floor(*number);
+         });
 }
 
 /// The metric that most runs have; of several the one whose name suits best, without `other`.
@@ -96,6 +111,8 @@ void guess_roles(RunRoles& roles, const std::vector<ForeignRun>& runs, bool all)
   for (const std::string& name : names)
     if (roles.seed.empty() && !roles.names(name) && sort_of_name(name) == ColumnSort::seed) roles.seed = name;
   if (!all) return;
+  for (const std::string& name : names)
+    if (roles.seed.empty() && counts_repetitions(name, values_of(runs, name), runs.size())) roles.seed = name;
   if (roles.metric.empty()) {
     roles.metric = likely_metric(runs);
     roles.larger_is_better = is_larger_by_name(roles.metric);

@@ -291,4 +291,25 @@ TEST_CASE("over an x the page draws the curve") {
   CHECK(contains(judge_page(analyse(judging.judged.results), {}, "headroom judge"), "How does loss depend on share?"));
 }
 
+TEST_CASE("a column that counts repetitions is the seed, and a validation metric of any case chooses") {
+  std::string text = "Exp,Optimizer,LR,Run #,Val Acc,Test Acc\n";
+  int count = 0;
+  for (const char* optimizer : {"Adam-W", "Lion"})
+    for (const char* lr : {"0.001", "0.003"})
+      for (int run = 1; run <= 4; ++run, ++count)
+        text +=
+            fmt::format("exp{},{},{},{},{},{}\n", count, optimizer, lr, run, 0.8 + 0.001 * count, 0.7 + 0.002 * count);
+  Judging judging("");
+  judging.add("runs.csv", text);
+  judging.runs = read_runs(judging.paths, {});
+  RunRoles roles;
+  guess_roles(roles, judging.runs.runs, true);
+  CHECK(roles.seed == "Run #");
+  CHECK(roles.x.empty());
+  CHECK(roles.series == std::vector<std::string>{"Optimizer"});
+  CHECK(roles.metric == "Test Acc");
+  CHECK(roles.choose == "Val Acc");
+  CHECK(roles.larger_is_better);
+}
+
 }  // namespace headroom::experiments
