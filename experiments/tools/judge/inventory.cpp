@@ -64,8 +64,8 @@ std::string inventory(const ForeignRuns& runs, const RunRoles& roles, const Judg
     for (const auto& [name, value] : run.parameters) parameters[name].insert(value);
     for (const auto& [name, values] : run.metrics) {
       if (sort_of_name(name) != ColumnSort::metric && name != roles.metric) continue;
-      auto& [count, steps] = metrics.try_emplace(name, 0, std::pair(INT64_MAX, 0)).first->second;
-      ++count;
+      auto& [runs_with_it, steps] = metrics.try_emplace(name, 0, std::pair(INT64_MAX, 0)).first->second;
+      ++runs_with_it;
       steps = {std::min(steps.first, values.begin()->first), std::max(steps.second, values.rbegin()->first)};
     }
   }
