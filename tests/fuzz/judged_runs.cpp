@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <filesystem>
 
 #include "engine/error.h"
@@ -88,11 +89,13 @@ void read(unsigned char reader, const std::string& bytes) {
 
 }  // namespace
 
-/// A file of runs of another program. The first byte picks the reader.
+/// A file of runs of another program. The first byte picks the reader; with HEADROOM_READER=N all go to the N-th.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
+  static const char* const only = std::getenv("HEADROOM_READER");
   try {
-    read(data[0], std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
+    read(only ? static_cast<unsigned char>(std::atoi(only)) : data[0],
+         std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
   } catch (const headroom::Error&) {
     return 0;
   }
