@@ -34,14 +34,17 @@ struct KeptLook {
 /// Looks that a file may hold, which bounds its size.
 constexpr size_t most_looks = 1000;
 
-/// The data, whatever their files are called, however they are ordered, and whatever of them is judged.
-std::string digest_of(const ForeignRuns& runs) {
+/// The values of all runs that claims are about, whatever their files are called, whoever logged them, however they are
+/// ordered, and whatever [runs] says of them.
+std::string digest_of(const ForeignRuns& runs, const RunRoles& roles) {
+  std::set<std::string> names = roles.claimed;
+  names.insert({roles.metric, roles.choose});
   std::vector<std::string> texts;
   for (const ForeignRun& run : runs.runs) {
     std::string text = run.end == RunEnd::finished ? "" : run.said;
-    for (const auto& [name, value] : run.parameters)
-      if (name != "file") text += fmt::format("{}={}\n", name, value);
-    for (const auto& [name, values] : run.metrics) text += fmt::format("{}: {}\n", name, fmt::join(values, " "));
+    for (const std::string& name : names)
+      if (const auto found = run.metrics.find(name); found != run.metrics.end())
+        text += fmt::format("{}: {}\n", name, fmt::join(found->second, " "));
     texts.push_back(std::move(text));
   }
   std::sort(texts.begin(), texts.end());
@@ -147,7 +150,7 @@ std::filesystem::path looks_beside(const std::filesystem::path& claims) {
 CountedLook count_look(const std::filesystem::path& file, const ForeignRuns& runs, const RunRoles& roles,
                        bool is_recorded, StudyResults& results) {
   std::vector<KeptLook> looks = read_looks(file);
-  const std::string claims = tasks::sha256(results.resolved_config), data = digest_of(runs);
+  const std::string claims = tasks::sha256(results.resolved_config), data = digest_of(runs, roles);
   const auto seen = std::find_if(looks.begin(), looks.end(), [&](const KeptLook& look) { return look.data == data; });
   const bool is_new = seen == looks.end();
   if (is_new) {
