@@ -129,9 +129,8 @@ void apply_seal(const std::filesystem::path& file, const std::string& config, St
   const std::optional<ClaimSeal> seal = read_claim_seal(file);
   if (!seal) return;
   results.seal = SealedClaims{seal->at, begun_before(results, seal->at), changed_keys(seal->config, config)};
-  const bool has_dates =
+  results.seal->has_dates =
       std::all_of(results.trials.begin(), results.trials.end(), [](const TrialRecord& t) { return t.ended > 0; });
-  results.seal->has_dates = has_dates;
   std::set<std::string> programs;
   for (const TrialRecord& trial : results.trials)
     if (!trial.code.empty() && trial.code != seal->program) programs.insert(trial.code);
