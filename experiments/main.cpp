@@ -43,9 +43,8 @@ std::string words_of(const std::filesystem::filesystem_error& error) {
 
 int run(int argc, char** argv) {
   using namespace headroom::experiments;
-  CommandLine line(
-      "headroom", "How many attention heads does a Transformer need, and how wide? Trains, measures, judges and plans.",
-      "headroom " + version_text());
+  CommandLine line("headroom", "How many attention heads does a Transformer need, and how wide?",
+                   "headroom " + version_text());
   using Add = void (*)(Command);
   const std::pair<const char*, std::vector<Add>> groups[] = {
       {"Studies",
@@ -61,7 +60,8 @@ int run(int argc, char** argv) {
   add_completion_command(line);
   add_man_command(line);
   add_help_command(line);
-  return line.run(argc, argv);
+  return line.run(argc, argv,
+                  {"list", "run", "serve", "report", "judge", "probe", "compress", "convert", "chat", "plan"});
 }
 
 /// Runs the program and returns its exit status; reports errors in a line.

@@ -6,12 +6,14 @@
 #include <cmath>
 
 #include "experiments/output/number.h"
+#include "experiments/output/plot/axis.h"
+#include "experiments/output/plot/text_width.h"
 #include "experiments/output/text.h"
 
 namespace headroom::experiments {
 namespace {
 
-constexpr double width = 168, margin = 10, row_height = 13, label_height = 12;
+constexpr double width = 168, margin = 10, row_height = 13, label_height = 12, axis_height = 15;
 
 /// A number to so many digits, in percent to so many decimals.
 std::string number_text(const Whisker& w, double x, int digits) {
@@ -62,6 +64,15 @@ class WhiskerScale {
       }
     if (!(high_ > low_)) low_ -= 1, high_ += 1;
   }
+  /// Values to label, of a few digits: ticks of an axis of the same range, or its ends where there are fewer than two.
+  std::vector<double> ticks() const {
+    constexpr double few_times = 3;
+    const double low = outer(low_), high = outer(high_);
+    const bool is_log = is_log_ && high > few_times * low;
+    std::vector<double> inside = fit_axis(is_log ? Scale::log10 : Scale::linear, {low, high}).ticks;
+    std::erase_if(inside, [&](double tick) { return tick < low || tick > high; });
+    return inside.size() < 2 ? std::vector<double>{low, high} : inside;
+  }
   double operator()(double value) const {
     const double share = (inner(value) - low_) / (high_ - low_);
     return std::isnan(share) ? 0 : std::clamp(margin + (width - 2 * margin) * share, 0.0, width);
@@ -69,6 +80,7 @@ class WhiskerScale {
 
  private:
   double inner(double value) const { return is_log_ ? std::log(value) : value; }
+  double outer(double value) const { return is_log_ ? std::exp(value) : value; }
 
   bool is_log_;
   double low_ = INFINITY, high_ = -INFINITY;
@@ -84,6 +96,24 @@ std::string whisker_svg(const Whisker& w, const WhiskerScale& x, double top) {
       out += fmt::format("<path class=\"limit\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>", x(*limit), top, top + row_height);
   if (!std::isnan(w.low)) out += fmt::format("<path d=\"M{:.1f} {}H{:.1f}\"/>", x(w.low), middle, x(w.high));
   return out + fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"3\"/>", x(w.value), middle);
+}
+
+/// The axis below the whiskers: a line, and ticks with their values as far as they do not touch.
+std::string axis_svg(const Whisker& first, const WhiskerScale& x, double top) {
+  constexpr double em = 10;
+  std::string line = fmt::format("M0 {0}H{1}", top, width), labels;
+  double free = 0;
+  for (const double tick : x.ticks()) {
+    std::string text = rounded(tick, 2);
+    if (is_in_percent(first)) text = tick == 1 ? "0 %" : fmt::format("{:+.2g} %", 100 * (tick - 1));
+    else if (first.is_ratio) text += "×";
+    const double half = em * width_of(text) / 2, at = std::clamp(x(tick), half, width - half);
+    if (at - half < free) continue;
+    free = at + half + em / 2;
+    line += fmt::format("M{:.1f} {}v3", x(tick), top);
+    labels += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", at, top + 13, text);
+  }
+  return fmt::format("<path class=\"limit\" d=\"{}\"/>{}", line, labels);
 }
 
 }  // namespace
@@ -114,7 +144,7 @@ std::string whiskers_html(const std::vector<Whisker>& all) {
   std::erase_if(whiskers, [](const Whisker& w) { return !std::isfinite(w.value) || !(w.least || w.most); });
   if (whiskers.empty()) return "";
   const WhiskerScale x(whiskers);
-  const double height = label_height + row_height * static_cast<double>(whiskers.size());
+  const double floor = label_height + row_height * static_cast<double>(whiskers.size());
   std::string shapes, said;
   for (size_t i = 0; i < whiskers.size(); ++i) {
     const Whisker& w = whiskers[i];
@@ -122,12 +152,13 @@ std::string whiskers_html(const std::vector<Whisker>& all) {
     said += fmt::format("{}{}, needs {}", i ? "; " : "", interval_words(w), bound_words(w));
   }
   const Whisker& first = whiskers.front();
+  shapes += axis_svg(first, x, floor);
   const double at = x(first.least ? *first.least : *first.most);
   const char* const anchor = at < width / 3 ? "start" : at > 2 * width / 3 ? "end" : "middle";
   return fmt::format(
       "<svg class=\"whisker\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
       "aria-label=\"{2}\">{3}<text x=\"{4:.1f}\" y=\"9\" text-anchor=\"{5}\">{6}</text></svg>",
-      width, height, escape(said), shapes, at, anchor, escape("needs " + bound_words(first)));
+      width, floor + axis_height, escape(said), shapes, at, anchor, escape("needs " + bound_words(first)));
 }
 
 }  // namespace headroom::experiments

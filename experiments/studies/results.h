@@ -101,11 +101,6 @@ struct LawConfig {
 /// Maximum number of lines in a figure: further series get small panels on the same axes.
 inline constexpr size_t most_lines = 4;
 
-/// A series' name in figures; the first most_lines of these are drawn together.
-struct NamedLine {
-  std::string series, name;
-};
-
 /// [report]
 struct ReportConfig {
   std::string x_key, x_label;
@@ -119,7 +114,7 @@ struct ReportConfig {
   bool learning_curves = false;     ///< history over steps, a line per x
   bool predictions = false;         ///< output against target, of the best x
   std::optional<LawConfig> law;
-  std::vector<NamedLine> lines;     ///< if empty, the first ones in claims
+  std::vector<std::string> lines;   ///< series; the first most_lines are drawn together; if empty, the first in claims
   std::vector<BesidePaper> beside;  ///< numbers to compare with the paper's tables that no claim covers
 };
 

@@ -145,6 +145,19 @@ TEST_CASE("the page is well-formed, fetches nothing, and holds what the tables h
 
 TEST_CASE("the page of what was measured has the answers, and all that was tried") {
   const TemporaryFolder folder;
+  // An answer that trained models give is drawn by their curves, and the bound that contradicts it is folded away.
+  Program sum(folder.path(), "plan --width 256 --token-dim 8 --decay 1,1,1,1 --html sum.html");
+  REQUIRE(sum.wait() == 0);
+  const std::string drawn = read(folder.path() / "sum.html");
+  CHECK(experiments::testing::malformed(drawn) == "");
+  REQUIRE(contains(drawn, "Times the best against the number of heads"));
+  CHECK(drawn.find("Times the best against") < drawn.find("<details"));
+  CHECK(drawn.find("<details") < drawn.find("Bound against the number of equal heads"));
+  std::istringstream terminal(sum.out());
+  for (std::string line; std::getline(terminal, line);) {
+    CAPTURE(line);
+    CHECK(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }) <= 80);
+  }
   Program program(folder.path(), "plan --for mlm --html mlm.html");
   REQUIRE(program.wait() == 0);
   CHECK(contains(program.out(), "\npage  mlm.html\n"));

@@ -134,19 +134,24 @@ TEST_CASE("the sentences are computed from the measures") {
 
 TEST_CASE("what can be won is said before anything is cut") {
   const ProbeResults r = made_up();
-  CHECK(finding_of(r, "What can be won") ==
-        "Queries and keys are 10 % of the model's numbers, values and output projections 9.0 %: no narrower head saves "
-        "more than that. Of the files' 4.0 kB, 8 bits a number (headroom convert --dtype q8_0) leave about 1.1 kB; "
-        "half the width of all queries and keys saves 200 B. Quantise first. The other 81 % are for other tools: a "
-        "smaller "
-        "feed-forward network for a pruner such as LLM-Pruner, 4-bit weights for llama.cpp (headroom convert MODEL -o "
-        "m.gguf --dtype f16; llama-quantize m.gguf q4.gguf Q4_K_M). A token's keys and values take 64 B in f16, where "
-        "half "
-        "the width of all keys leaves 48 B. A cache of 8 bits (--cache-dtype q8_0) takes 40 B: change the "
-        "cache's type first, and the heads after it.");
+  CHECK(
+      finding_of(r, "What can be won") ==
+      "Quantise the weights first: 8 bits a number (headroom convert --dtype q8_0) leave about 1.1 kB of 4.0 kB. Then "
+      "change the cache's type first, and the heads after it: 8 bits (--cache-dtype q8_0) take 40 B a token instead "
+      "of 64 B in f16; half the width of all keys leaves 48 B. Queries and keys are 10 % of the model's numbers, "
+      "values and output projections 9.0 %: no narrower head saves more than that. The files take 32.0 bits a "
+      "number: of their 4.0 kB, half the width of all queries and keys saves at most 200 B. The other 81 % are for "
+      "other tools: a smaller feed-forward network for a pruner such as LLM-Pruner, 4-bit weights for llama.cpp "
+      "(headroom convert MODEL -o m.gguf --dtype f16; llama-quantize m.gguf q4.gguf Q4_K_M).");
+  const std::vector<SizeAfter> sizes = sizes_after(r.savings);
+  REQUIRE(sizes.size() == 6);
+  CHECK(sizes[1].name == "weights: 8 bits");
+  CHECK(sizes[4].bytes == 40);
+  CHECK(sizes[4].share == 0.625);
   PossibleSavings quantised = r.savings;
   quantised.bytes = 625;
-  CHECK(contains(text_of(quantised), "The files are quantised already, 5.0 bits a number: of their 625 B, half"));
+  CHECK(text_of(quantised).starts_with("Change the cache's type first"));
+  CHECK(contains(text_of(quantised), "The files take 5.0 bits a number: of their 625 B, half"));
   // One key-value head of width 8 for three query heads in each of two layers of width 24.
   const auto files = headroom::models::ModelFiles::open(checkpoint());
   const PossibleSavings counted = possible_savings(files->description().config, 0);
@@ -220,7 +225,12 @@ TEST_CASE("a probe's page is well-formed, fetches nothing, and holds the curves 
   CHECK(contains(page, "<title>Heads of &lt;b&gt;&amp;</title>"));
   CHECK_FALSE(contains(page, "A <script>"));
   CHECK(contains(page, "default-src &#39;none&#39;"));
-  for (const ProbeFinding& finding : probe_findings(r)) CHECK(contains(page, escape(finding.text)));
+  const std::vector<ProbeFinding> findings = probe_findings(r);
+  for (size_t i = 1; i < findings.size(); ++i) CHECK(contains(page, escape(findings[i].text)));
+  // The advice comes first, then its bars, then the reasons.
+  const size_t advice = page.find(escape(advice_of(r.savings))), bars = page.find("percent of today");
+  REQUIRE(advice < bars);
+  CHECK(bars < page.find(escape(reasons_of(r.savings))));
   CHECK(contains(page, "title=\"layer 1, head 0: 6\""));
   const std::string begin = "<script type=\"application/json\" id=\"probe-data\">";
   const size_t at = page.find(begin) + begin.size();

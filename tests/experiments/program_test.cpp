@@ -379,7 +379,7 @@ TEST_CASE("claims of a run study are verified, listed and set beside the paper's
   CHECK(list.wait() == 0);
   CHECK(list.out().rfind("fails · paper", 0) == 0);
   CHECK(contains(list.out(), "\nsmall · paper"));
-  Program paper(folder, "report --paper");
+  Program paper(folder, "report --compare-paper");
   CHECK(paper.wait() == 0);
   const std::string page = read(folder / "runs" / "paper.html");
   for (const std::string& shown : {paper.out(), page}) {

@@ -39,6 +39,9 @@ double add_lines(std::vector<Label>& labels, const std::vector<std::string>& lin
   return y;
 }
 
+/// Room for the leader between a line's end and its name.
+double leader_of(int font) { return font == font_of(Format::wide) ? 22 : 14; }
+
 /// A line's name beside the frame.
 struct Name {
   size_t layer = 0;
@@ -71,14 +74,14 @@ const Mark* last_mark(const Plot& plot, const Axis& y, const Layer& layer) {
   return last;
 }
 
-std::vector<Name> names_of(const Plot& plot, const Axis& y, double ems, int font) {
+std::vector<Name> names_of(const Plot& plot, const Axis& y, double ems, size_t lines, int font) {
   std::vector<Name> names;
   for (size_t i = 0; i < plot.layers.size(); ++i) {
     const Layer& layer = plot.layers[i];
     if (layer.legend.empty() || !last_mark(plot, y, layer)) continue;
     Name name;
     name.layer = i;
-    name.lines = label_lines(layer.legend, ems, 3);
+    name.lines = label_lines(layer.legend, ems, lines);
     name.half = kLine * font * static_cast<double>(name.lines.size()) / 2 + 1;
     names.push_back(std::move(name));
   }
@@ -95,7 +98,7 @@ void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layou
   for (const Name& name : names) {
     const Layer& layer = plot.layers[name.layer];
     const std::string part = "layer-" + std::to_string(name.layer);
-    const double x = out.right + 22;
+    const double x = out.right + leader_of(out.font);
     out.leaders.push_back({name.from_x + 7, name.from_y, x - 4, name.y, layer.colour, part + " leader"});
     add_lines(out.labels, name.lines, x, name.y - name.half + out.font * 1.05, "start", out.font, layer.colour, part);
   }
@@ -200,7 +203,8 @@ Axis legible_y(const Axis& y, const Layout& layout) {
 
 bool has_names(const Plot& plot, Format format, bool alone) {
   const auto count = static_cast<size_t>(legends(plot));
-  return format == Format::wide && !is_cells(plot) && !plot.square && count > 1 && (alone || count <= most_named);
+  if (is_cells(plot) || plot.square || count < 2) return false;
+  return format == Format::wide ? alone || count <= most_named : count <= most_named_narrow;
 }
 
 Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& least, bool alone) {
@@ -216,14 +220,13 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   double total = 0;
   std::vector<Name> names;
   if (has_names(plot, format, alone)) {
-    constexpr double longest = 15;
-    names = names_of(plot, y, longest, out.font);
+    names = names_of(plot, y, wide ? 15 : 8, wide ? 3 : 5, out.font);
     double widest = 0;
     for (const Name& name : names) {
       for (const std::string& line : name.lines) widest = std::max(widest, em * width_of(line));
       total += 2 * name.half;
     }
-    room = widest + 30;
+    room = widest + leader_of(out.font) + 8;
   }
   out.right = out.width - std::max(room, least.right);
   if (is_cells(plot)) tall = std::clamp((wide ? 44.0 : 34.0) * (y.high - y.low), 140.0, 2000.0);

@@ -41,12 +41,12 @@ struct Room {
   double left = 0, right = 0;
 };
 
-/// Lays out a panel's text: no name is cut, long ones wrap. A wide plot names its lines at their ends; a narrow one
-/// leaves them to the page's legend, and so do more than most_named lines if long leaders would cross. A drawing that
-/// stands `alone`, without a page, names them all.
+/// Lays out a panel's text: no name is cut, long ones wrap. A plot names its lines at their ends. More than most_named
+/// lines, in a narrow one most_named_narrow, are left to the page's legend: long leaders would cross. A wide drawing
+/// that stands `alone`, without a page, names them all.
 Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& room = {}, bool alone = false);
 
-inline constexpr size_t most_named = 12;
+inline constexpr size_t most_named = 12, most_named_narrow = 4;
 
 /// The name of a small panel in lines that fit.
 std::vector<std::string> small_name(const Plot& plot, const Axis& y, double width);

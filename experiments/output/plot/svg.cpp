@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/output/plot/panel.h"
+#include "experiments/output/plot/text_width.h"
 #include "experiments/output/text.h"
 
 namespace headroom::experiments {
@@ -26,6 +27,7 @@ class Drawing {
       : plot_(plot), drawn_(drawn), ink_(drawn.surface == Surface::page), width_(figure_width(drawn.format)) {}
 
   std::string text() {
+    if (drawn_.surface == Surface::file && drawn_.has_title) add_title();
     if (has_own_frame()) add_panels();
     else add_around();
     const std::string id =
@@ -40,8 +42,26 @@ class Drawing {
   }
 
  private:
+  static constexpr double bold = 1.08;  ///< how much wider bold type is
+
   bool has_own_frame() const { return !plot_.layers.empty() || plot_.small.empty(); }
   const Axis& y_of(const Plot& plot) const { return drawn_.on_other_scale && plot.other_y ? *plot.other_y : plot.y; }
+
+  /// Draws the title, without the name of the y axis, which stands below it.
+  void add_title() {
+    const std::string axis = ": " + plot_.y_label;
+    std::string title = plot_.title;
+    if (title.ends_with(axis)) title.resize(title.size() - axis.size());
+    const double em = font_of(drawn_.format);
+    std::vector<Label> lines;
+    for (const std::string& line : label_lines(title, (width_ - 16) / (bold * em), 3)) {
+      height_ += 1.3 * em;
+      lines.push_back({6, height_, line, "start"});
+    }
+    if (lines.empty()) return;
+    height_ += 0.6 * em;
+    body_ += "<g font-weight=\"600\">\n" + labels_svg(lines, ink_) + "</g>\n";
+  }
 
   /// Draws the plot and the panels below it.
   void add_panels() {
@@ -63,8 +83,8 @@ class Drawing {
 
   void add_around() {
     const Surroundings around = surroundings_of(plot_, drawn_.format);
-    body_ += labels_svg(around.above, ink_);
-    height_ = around.head;
+    body_ += placed(labels_svg(around.above, ink_), 0, height_, font_of(drawn_.format));
+    height_ += around.head;
     add_small(0);
     body_ += placed(labels_svg(around.below, ink_), 0, height_, font_of(drawn_.format));
     height_ += around.foot;

@@ -16,6 +16,7 @@ struct DrawnFor {
   Surface surface = Surface::page;
   Format format = Format::wide;
   bool on_other_scale = false;  ///< with plot.other_y instead of plot.y; it must be set
+  bool has_title = true;        ///< a file shows its title; a page has it elsewhere
 };
 
 /// Draws a plot as one <svg> element: lines with markers, intervals as bands or whiskers, single seeds, notes and

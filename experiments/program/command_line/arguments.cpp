@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -19,6 +20,7 @@
 
 #include "engine/excerpt.h"
 #include "engine/read_number.h"
+#include "experiments/output/wrap.h"
 #include "experiments/studies/toml/complaints.h"
 #include "models/files/output.h"
 
@@ -287,6 +289,45 @@ std::string help_call(const CLI::App& app, int argc, char** argv) {
   return app.get_name() + (words.empty() ? " --help" : " help" + words);
 }
 
+/// The program's help on one screen of 80 × 24: the commands that most people need, and the names of the others.
+class ShortHelp : public CLI::Formatter {
+ public:
+  explicit ShortHelp(std::vector<std::string> first) : first_(std::move(first)) {}
+
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
+    std::string out = wrapped(app->get_description(), columns) + "\nUsage: headroom COMMAND [OPTIONS]\n";
+    std::vector<std::string> headings;
+    const auto shown = app->get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); });
+    for (const CLI::App* command : shown)
+      if (std::find(headings.begin(), headings.end(), command->get_group()) == headings.end())
+        headings.push_back(command->get_group());
+    for (const std::string& heading : headings) {
+      std::vector<std::string> others;
+      out += heading + ":\n";
+      for (const CLI::App* command : shown) {
+        if (command->get_group() != heading) continue;
+        const std::string& name = command->get_name();
+        if (std::find(first_.begin(), first_.end(), name) == first_.end()) others.push_back(name);
+        else out += fmt::format("  {:<14}{}\n", name, command->get_description());
+      }
+      if (!others.empty())
+        out += wrapped(fmt::format("  also          {}", fmt::join(others, ", ")), columns, 16) + "\n";
+    }
+    return out + "headroom help describes every command, headroom help COMMAND its options.\n";
+  }
+
+ private:
+  static constexpr size_t columns = 80;
+  std::vector<std::string> first_;
+};
+
+/// The program's whole help: a line for each command in 80 columns.
+std::shared_ptr<CLI::Formatter> whole_help() {
+  const auto narrow = std::make_shared<CLI::Formatter>();
+  narrow->column_width(16);
+  return narrow;
+}
+
 ArgumentDescription describe(CLI::Option& option) {
   ArgumentDescription argument;
   for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
@@ -336,16 +377,15 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
     path += " " + word;
   }
   // help() would go on to the command that was called: help itself.
-  return at->get_formatter()->make_help(at, path, CLI::AppFormatMode::Normal);
+  const auto formatter = words.empty() ? whole_help() : at->get_formatter();
+  return formatter->make_help(at, path, CLI::AppFormatMode::Normal);
 }
 
-int CommandLine::run(int argc, char** argv) {
+int CommandLine::run(int argc, char** argv, const std::vector<std::string>& first) {
   // Set this late, because commands inherit it when they are added.
   app_->footer("headroom help COMMAND shows the options of a command.");
-  // A line each in 80 columns; commands have a formatter of their own by now.
-  const auto narrow = std::make_shared<CLI::Formatter>();
-  narrow->column_width(16);
-  app_->formatter(narrow);
+  // Commands have a formatter of their own by now.
+  app_->formatter(std::make_shared<ShortHelp>(first));
   try {
     return run_command(argc, argv);
   } catch (const UsageError& error) {

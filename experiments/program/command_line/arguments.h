@@ -115,13 +115,13 @@ class CommandLine {
   Command root() const;
   /// Every command that was added.
   CommandDescription description() const;
-  /// The help of the command with these words ({"data", "fetch"}), or of the program without any. Throws UsageError
-  /// with the nearest name if there is no such command.
+  /// The help of the command with these words ({"data", "fetch"}), or without any all of the program's. Throws
+  /// UsageError with the nearest name if there is no such command.
   std::string help(const std::vector<std::string>& words) const;
-  /// Reads the arguments and runs the action of the command that they name; without any, prints the help. Returns the
-  /// exit status: 0, or the one an action threw as Exit. Throws UsageError that says how to see the command's options,
-  /// and passes on other errors of an action.
-  int run(int argc, char** argv);
+  /// Reads the arguments and runs the action of the command that they name; without any, prints the help of one screen,
+  /// in which the commands `first` have a line each. Returns the exit status: 0, or the one an action threw as Exit.
+  /// Throws UsageError that says how to see the command's options, and passes on other errors of an action.
+  int run(int argc, char** argv, const std::vector<std::string>& first);
 
  private:
   int run_command(int argc, char** argv);

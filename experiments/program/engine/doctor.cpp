@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "engine/parallel.h"
 #include "engine/transfer.h"
 #include "experiments/output/units.h"
+#include "experiments/output/wrap.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/studies/run/examine.h"
@@ -30,8 +32,9 @@ namespace {
 
 /// Prints a finding, and below it its meaning.
 void finding(const char* what, const std::string& found, const std::string& meaning = "") {
-  print_text("{:<16}{}\n", what, found);
-  if (!meaning.empty()) print_text("{:<16}{}\n", "", meaning);
+  constexpr size_t columns = 80, indent = 16;
+  print_text("{}\n", wrapped(fmt::format("{:<16}{}", what, found), columns, indent));
+  if (!meaning.empty()) print_text("{}\n", wrapped(fmt::format("{:<16}{}", "", meaning), columns, indent));
 }
 
 /// The data folder, and the files missing from it.

@@ -218,7 +218,9 @@ void plan(PlanArguments arguments) {
   const std::optional<AllocationPlan> allocation = allocation_of(arguments, costs);
   std::optional<PlanAnswer> answer;
   if (allocation) answer = answer_of(*allocation, arguments.measured);
-  if (!arguments.page.empty()) write_plan_page(arguments.page, answer, allocation, costs);
+  if (!arguments.page.empty())
+    write_plan_page(arguments.page, answer, allocation, costs,
+                    allocation ? curves_behind(*allocation, arguments.measured) : std::vector<HeadChoice>{});
   if (arguments.is_json) {
     nlohmann::ordered_json out{{"answer", answer_json(answer ? *answer : usual_answer(*costs))}};
     if (allocation) out.update(allocation_json(*allocation));
@@ -233,7 +235,7 @@ void plan(PlanArguments arguments) {
   if (allocation && arguments.has_tables) print_text("\n{}", allocation_text(*allocation, columns));
   if (costs) print_text("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
   if (costs || arguments.has_tables) print_text("\n{}", basis_text(allocation.has_value(), columns));
-  else print_text("--tables shows every bound, split and width behind this, and what each number rests on\n");
+  else print_text("--tables shows every bound, split and width behind this, and what it rests on\n");
   say_page(arguments);
 }
 

@@ -15,6 +15,7 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/shipped_files.h"
+#include "experiments/studies/pages/figure_files.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/paper_report.h"
@@ -76,7 +77,7 @@ Study study_to_report(const std::string& file, const StudyArguments& arguments) 
 struct ReportArguments : StudyArguments {
   std::vector<std::string> files;
   bool paper = false, open = false, force = false, json = false;
-  std::string results, guide, choices, also;
+  std::string results, guide, choices, also, figures;
 };
 
 /// Prints every claim of every study under `out`, as last judged.
@@ -86,11 +87,10 @@ void list_claims(const std::string& out) {
   print_text("{}", verdict_table(all, output_columns()));
 }
 
-/// Compares the paper's numbers with ours, on the terminal and as a page, and draws the figures for a paper.
+/// Compares the paper's numbers with ours, on the terminal and as a page.
 void compare_with_paper(const std::string& out) {
   const auto all = read_verdicts(out);
   print_text("{}report  {}\n", paper_text(all, output_columns()), write_paper_page(all, out).string());
-  print_text("{}", write_paper_figures(out));
 }
 
 /// Checks the outputs before studies are read and figures drawn. Throws Error if they lack a study, cannot be written,
@@ -129,6 +129,7 @@ std::filesystem::path render_report(const Analysis& results, const Study& study,
 
 void report(const ReportArguments& arguments) {
   const bool gathers = check_report_outputs(arguments);
+  require(arguments.figures.empty() || !arguments.files.empty(), "--figures: name the studies that they are of");
   if (arguments.paper) compare_with_paper(arguments.out);
   else if (arguments.files.empty()) list_claims(arguments.out);
   std::filesystem::path page = std::filesystem::path(arguments.out) / "index.html";
@@ -145,6 +146,7 @@ void report(const ReportArguments& arguments) {
       Analysis results = analyse(gathers ? results_of(one, arguments.out) : collect_results(one, arguments.out));
       const bool not_run = gathers && results.trials.empty();  // the page says so
       if (!not_run) page = render_report(results, one, arguments.out, arguments.is_verbose);
+      if (!arguments.figures.empty()) print_text("{}", write_document_figures(results, arguments.figures));
       if (gathers) all.push_back(std::move(results));
     }
   }
@@ -200,8 +202,9 @@ void add_report_commands(Command app) {
   command.option("STUDY", a->files, "ids or files of studies");
   add_study_options(command, *a);
   add_verbose_flag(command, a->is_verbose);
-  command.flag("--paper", a->paper,
-               "every number of the paper beside ours, as text and as a page; the studies' figures as PDF and PNG");
+  command.flag("--compare-paper", a->paper, "the numbers of the paper's tables beside ours, as text and as a page");
+  command.option("--figures FOLDER", a->figures,
+                 "also write the studies' main figures for a document: pgfplots for LaTeX, PDF and PNG");
   command.flag("--open", a->open, "show the report in a browser; the index of all, for several studies");
   command
       .option(

@@ -76,15 +76,12 @@ BesidePaper bind_beside(Reader& in, const StudyScope& study) {
 }
 
 /// One [[report.lines]].
-NamedLine bind_line(Reader& in, const StudyScope& study, const std::vector<NamedLine>& above) {
-  NamedLine line;
-  line.series =
+std::string bind_line(Reader& in, const StudyScope& study, const std::vector<std::string>& above) {
+  std::string line =
       in.text("series", std::nullopt, "the first four are drawn together, the others get small panels below them");
-  line.name = in.text("name", {line.series, "the series'"}, "what the figure calls it, in words");
-  if (!line.series.empty()) ClaimScope(study, line.series, "", {}, {}).check_series(in, "series", line.series);
-  for (const NamedLine& other : above)
-    if (other.series == line.series)
-      in.complain("series", fmt::format("\"{}\" is drawn already", excerpt(line.series)));
+  if (!line.empty()) ClaimScope(study, line, "", {}, {}).check_series(in, "series", line);
+  if (std::find(above.begin(), above.end(), line) != above.end())
+    in.complain("series", fmt::format("\"{}\" is drawn already", excerpt(line)));
   return line;
 }
 

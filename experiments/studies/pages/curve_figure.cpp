@@ -187,7 +187,7 @@ std::string marks_words(MeanKind kind, const std::vector<Layer>& layers) {
 std::vector<std::string> large_lines(const StudyResults& r, const SeriesGroup& group) {
   if (group.series.size() <= most_lines) return group.series;
   std::vector<std::string> names, wanted;
-  for (const NamedLine& line : r.report.lines) wanted.push_back(line.series);
+  wanted = r.report.lines;
   if (wanted.empty())
     for (const ClaimConfig& claim : r.claims) wanted.insert(wanted.end(), {claim.series, claim.keys.than.series});
   wanted.insert(wanted.end(), group.series.begin(), group.series.end());
@@ -196,13 +196,6 @@ std::vector<std::string> large_lines(const StudyResults& r, const SeriesGroup& g
         std::count(names.begin(), names.end(), name) == 0)
       names.push_back(name);
   return names;
-}
-
-/// What a figure calls a series: as the study says, else by its name in the group.
-std::string line_name(const StudyResults& r, const std::string& series, const std::string& label) {
-  for (const NamedLine& line : r.report.lines)
-    if (line.series == series) return line.name;
-  return label;
 }
 
 /// The ratios that verdicts rest on, where they are a factor of two or more: three at most, of the lines that are
@@ -295,7 +288,7 @@ std::optional<Figure> comparison_figure(const Analysis& r, const FurtherFigure& 
     kind = s.kind;
     Layer layer = mean_layer(s, axis, category(group.colours[i]));
     if (layer.marks.empty()) continue;
-    layer.legend = names.size() > 1 ? line_name(r, names[i], group.labels[i]) : name(s.kind);
+    layer.legend = names.size() > 1 ? group.labels[i] : name(s.kind);
     layer.style = static_cast<int>(group.colours[i] / kCategories);
     for (Mark& mark : layer.marks) {
       if (!names[i].empty()) mark.hover = names[i] + ", " + mark.hover;

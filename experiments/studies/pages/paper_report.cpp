@@ -8,9 +8,6 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/converter.h"
-#include "experiments/studies/pages/index_page.h"
-#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -75,11 +72,17 @@ VerdictRow claim_row(const StoredVerdicts& one, const StoredVerdict& v) {
           numbers};
 }
 
-/// The tables without any number of ours, a line each.
+/// True if a study of ours is for the table, or has a number of it: others are no concern of who ran these studies.
+bool is_about(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const StoredVerdicts& one) { return one.study == table.study; }) ||
+         filled(table, all).run > 0;
+}
+
+/// The tables of studies that ran without any number of ours, a line each.
 std::string not_run_text(const std::vector<StoredVerdicts>& all, size_t columns) {
   std::vector<std::vector<std::string>> rows;
   for (const PaperTable& table : paper_tables())
-    if (filled(table, all).run == 0)
+    if (is_about(table, all) && filled(table, all).run == 0)
       rows.push_back({"  " + table.study, table.setting, counted(std::ssize(table.numbers), "number")});
   return rows.empty() ? "" : "not run\n" + aligned(rows, columns) + "\n";
 }
@@ -116,7 +119,8 @@ std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns) {
       out += fmt::format("  {} more of the paper's numbers {} no counterpart\n", left, left == 1 ? "has" : "have");
     out += '\n';
   }
-  return out + not_run_text(all, columns);
+  out += not_run_text(all, columns);
+  return out.empty() ? "No study here has a number of the paper's tables.\n\n" : out;
 }
 
 std::string paper_page(const std::vector<StoredVerdicts>& all) {
@@ -127,34 +131,14 @@ std::string paper_page(const std::vector<StoredVerdicts>& all) {
                         "the profile, and the verdict of a claim stands behind the number.",
                         Role::muted)});
   Document page{name, {top}, "output/assets/report.css"};
-  for (const PaperTable& table : paper_tables()) page.blocks.push_back(table_section(table, all));
+  for (const PaperTable& table : paper_tables())
+    if (is_about(table, all)) page.blocks.push_back(table_section(table, all));
   std::vector<VerdictRow> rows;
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& v : one.verdicts) rows.push_back(claim_row(one, v));
   page.blocks.push_back(section("Claims", {rows.empty() ? paragraph("No study was run.", Role::muted)
                                                         : verdict_table("Verdicts", std::move(rows))}));
   return as_html(page);
-}
-
-std::string write_paper_figures(const std::filesystem::path& out) {
-  size_t count = 0;
-  std::vector<std::string> unread;
-  const auto converter = find_svg_converter();
-  for (const StudySummary& study : read_summaries(out, unread))
-    for (const std::string& name : study.figures) {
-      const std::filesystem::path file = out / study.id / study.profile / std::filesystem::path(name).filename();
-      if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
-      ++count;
-      if (!converter) continue;
-      make_folder(out / "paper");
-      const std::string svg = models::read_file(file, {"figure", uint64_t{1} << 26});
-      const std::string stem = fmt::format("{}-{}{}", study.id, study.profile, file.stem().string().substr(6));
-      for (const char* ending : {".pdf", ".png"}) convert_svg(*converter, svg, out / "paper" / (stem + ending));
-    }
-  if (count == 0) return "";
-  if (converter)
-    return fmt::format("figures {}: {} as PDF and PNG, by {}\n", (out / "paper").string(), count, converter->name);
-  return "figures are not made as PDF and PNG: install rsvg-convert (Debian: librsvg2-bin), inkscape or cairosvg\n";
 }
 
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out) {

@@ -20,16 +20,12 @@ struct OurNumber {
 /// Our numbers for the paper's number at `path`, in the order of `all`; empty when none was run.
 std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all);
 
-/// Every number of the paper's tables beside ours, a column for each model and profile, "not run" where there is none,
-/// as text.
+/// The paper's tables that one of these studies is for, every number beside ours, a column for each model and profile,
+/// "not run" where there is none, as text.
 std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns = 0);
 
 /// The same as one self-contained HTML page, followed by every claim of every study with its verdict.
 std::string paper_page(const std::vector<StoredVerdicts>& all);
-
-/// Writes the figures that the reports under `out` begin with as OUT/paper/STUDY-PROFILE….pdf and .png, by the first
-/// converter of SVG that is installed. Returns a line on it, "" without figures. Throws Error as convert_svg() does.
-std::string write_paper_figures(const std::filesystem::path& out);
 
 /// Writes the page to OUT/paper.html and returns its path. Throws Error when it cannot be written.
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out);

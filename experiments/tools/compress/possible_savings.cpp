@@ -28,22 +28,16 @@ std::string percent_of(int64_t part, int64_t whole) {
   return value < 10 ? fmt::format("{:.1f} %", value) : fmt::format("{:.0f} %", value);
 }
 
-std::string files_text(const PossibleSavings& s) {
-  const auto bytes_of = [](double numbers, double bits) { return size(numbers * bits / 8); };
-  const double half = static_cast<double>(s.queries_keys) / 2;
-  if (s.bits_per_number() > q8_0_bits + 0.5)
-    return fmt::format(
-        " Of the files' {}, 8 bits a number (headroom convert --dtype q8_0) leave about {}; half the width of all "
-        "queries and "
-        "keys saves {}. Quantise first.",
-        models::size_text(s.bytes), bytes_of(static_cast<double>(s.parameters), q8_0_bits),
-        bytes_of(half, s.bits_per_number()));
-  return fmt::format(
-      " The files are quantised already, {:.1f} bits a number: of their {}, half the width of all queries and keys "
-      "saves at "
-      "most {}.",
-      s.bits_per_number(), models::size_text(s.bytes), bytes_of(half, s.bits_per_number()));
+bool is_quantised(const PossibleSavings& s) { return s.bytes == 0 || s.bits_per_number() <= q8_0_bits + 0.5; }
+
+/// Bytes of `numbers` of the files' numbers, at so many bits each.
+double bytes_of(double numbers, double bits) { return numbers * bits / 8; }
+
+double half_of_heads(const PossibleSavings& s) {
+  return bytes_of(static_cast<double>(s.queries_keys) / 2, s.bits_per_number());
 }
+
+double files_q8_0(const PossibleSavings& s) { return bytes_of(static_cast<double>(s.parameters), q8_0_bits); }
 
 }  // namespace
 
@@ -68,13 +62,27 @@ PossibleSavings possible_savings(const models::TransformerConfig& config, uint64
   return out;
 }
 
-std::string text_of(const PossibleSavings& s) {
+std::string advice_of(const PossibleSavings& s) {
+  const std::string cache = fmt::format(
+      "hange the cache's type first, and the heads after it: 8 bits (--cache-dtype q8_0) take {} a token instead of {} "
+      "in f16; half the width of all keys leaves {}.",
+      size(s.cache_q8_0), size(s.cache_f32 / 2), size(s.cache_half_keys / 2));
+  if (is_quantised(s)) return "C" + cache;
+  return fmt::format(
+      "Quantise the weights first: 8 bits a number (headroom convert --dtype q8_0) leave about {} of {}. Then c{}",
+      size(files_q8_0(s)), models::size_text(s.bytes), cache);
+}
+
+std::string reasons_of(const PossibleSavings& s) {
   std::string out = fmt::format(
       "Queries and keys are {} of the model's numbers, values and output projections {}: no narrower head saves more "
-      "than "
-      "that.",
+      "than that.",
       percent_of(s.queries_keys, s.parameters), percent_of(s.values_output, s.parameters));
-  if (s.bytes > 0) out += files_text(s);
+  if (s.bytes > 0)
+    out += fmt::format(
+        " The files take {:.1f} bits a number: of their {}, half the width of all queries and keys saves "
+        "at most {}.",
+        s.bits_per_number(), models::size_text(s.bytes), size(half_of_heads(s)));
   out +=
       fmt::format(" The other {} are for other tools: a smaller feed-forward network for a pruner such as LLM-Pruner",
                   percent_of(s.parameters - s.queries_keys - s.values_output, s.parameters));
@@ -83,11 +91,26 @@ std::string text_of(const PossibleSavings& s) {
     out +=
         ", 4-bit weights for llama.cpp (headroom convert MODEL -o m.gguf --dtype f16; llama-quantize m.gguf q4.gguf "
         "Q4_K_M)";
-  return out + fmt::format(
-                   ". A token's keys and values take {} in f16, where half the width of all keys leaves {}. A cache of "
-                   "8 bits (--cache-dtype q8_0) takes {}: change the cache's type first, and the heads after it.",
-                   size(s.cache_f32 / 2), size(s.cache_half_keys / 2), size(s.cache_q8_0));
+  return out + ".";
 }
+
+std::vector<SizeAfter> sizes_after(const PossibleSavings& s) {
+  std::vector<SizeAfter> out;
+  const auto add = [&](const char* name, double bytes, double of) { out.push_back({name, bytes, bytes / of}); };
+  if (const auto files = static_cast<double>(s.bytes); s.bytes > 0) {
+    add("weights now", files, files);
+    if (!is_quantised(s)) add("weights: 8 bits", files_q8_0(s), files);
+    add("weights: half of q and k", files - half_of_heads(s), files);
+  }
+  const double cache = s.cache_f32 / 2;
+  if (!(cache > 0)) return out;
+  add("cache now, f16", cache, cache);
+  add("cache: 8 bits", s.cache_q8_0, cache);
+  add("cache: half of keys", s.cache_half_keys / 2, cache);
+  return out;
+}
+
+std::string text_of(const PossibleSavings& s) { return advice_of(s) + " " + reasons_of(s); }
 
 nlohmann::ordered_json json_of(const PossibleSavings& s) {
   return {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "models/config.h"
 
@@ -21,8 +22,22 @@ struct PossibleSavings {
 /// may be shorter, each with a scale of two bytes. Throws Error as models::validate() does.
 PossibleSavings possible_savings(const models::TransformerConfig& config, uint64_t bytes);
 
-/// The sentences that an engineer needs before anything is cut: the share of the files that heads are, what no narrower
-/// head can save, and which of fewer bits, a smaller cache type and narrower heads saves most.
+/// The advice that saves most: fewer bits of the files, if they are not quantised, then of the cache, heads after it.
+std::string advice_of(const PossibleSavings& savings);
+
+/// Why: the share of the files that heads are, what no narrower head can save, and what is for other tools.
+std::string reasons_of(const PossibleSavings& savings);
+
+/// Bytes of the files or of a token's cache, as they are and after one step.
+struct SizeAfter {
+  std::string name;  ///< "cache: 8 bits"
+  double bytes = 0, share = 1;
+};
+
+/// Files and cache, each as it is and after each step, in the order of the advice.
+std::vector<SizeAfter> sizes_after(const PossibleSavings& savings);
+
+/// advice_of() and reasons_of().
 std::string text_of(const PossibleSavings& savings);
 nlohmann::ordered_json json_of(const PossibleSavings& savings);
 

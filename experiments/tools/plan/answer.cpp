@@ -96,7 +96,7 @@ std::string series_text(const HeadChoice& choice) { return choice.series.empty()
 
 /// How many characters a line may have.
 size_t lines_of(int columns) {
-  constexpr int usual = 100, narrowest = 40;
+  constexpr int usual = 80, narrowest = 40;
   return static_cast<size_t>(columns > 0 ? std::max(columns, narrowest) : usual);
 }
 
@@ -190,12 +190,21 @@ std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& 
   return answer;
 }
 
+std::vector<HeadChoice> curves_behind(const AllocationPlan& plan, const std::vector<HeadChoice>& measured) {
+  const AllocationRequest& request = plan.request;
+  HeadAdvice advice = head_advice(curves_of(measured), request.width);
+  if (advice.heads == 0 && request.ranks.empty())
+    advice = head_advice(curves_of_sum(request.width, request.token_dim, request.decay.norms), request.width);
+  std::vector<HeadChoice> curves;
+  if (advice.heads > 0)
+    for (const HeadChoice* curve : advice.curves) curves.push_back(*curve);
+  return curves;
+}
+
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<HeadChoice>& measured) {
   const AllocationRequest& request = plan.request;
-  std::optional<PlanAnswer> trained = measured_answer(curves_of(measured), request.width);
-  if (!trained && request.ranks.empty())
-    trained = measured_answer(curves_of_sum(request.width, request.token_dim, request.decay.norms), request.width);
-  if (trained) {
+  const std::vector<HeadChoice> curves = curves_behind(plan, measured);
+  if (auto trained = measured_answer(curves_of(curves), request.width); trained) {
     trained->bound = bound_text(plan);
     return *trained;
   }

@@ -34,16 +34,19 @@ nlohmann::ordered_json answer_json(const PlanAnswer& answer);
 std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& task, int64_t width,
                                           const std::string& positions = "");
 
-/// The advice for a sum of earlier tokens: what was measured, with the bound beside it, or what the bound says. What
-/// was measured is the `measured` curves at this width, of the study that the decay is from, or without any the shipped
-/// ones of the same sum.
+/// The curves that answer_of() rests on: the `measured` ones at this width, of the study that the decay is from, or
+/// without any the shipped ones of the same sum; none where the bound answers.
+std::vector<HeadChoice> curves_behind(const AllocationPlan& plan, const std::vector<HeadChoice>& measured);
+
+/// The advice for a sum of earlier tokens: what curves_behind() it say, with the bound beside it, or what the bound
+/// says.
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<HeadChoice>& measured = {});
 
 /// What measured curves say, a row for each: its positions, the best number of heads, those that are as good, not
 /// decided and worse, and where it was measured.
 std::string measured_text(const std::vector<HeadChoice>& measured, int columns = 0);
 
-/// The advice, and below it the rest; no line is wider than `columns` characters, 100 where that is 0.
+/// The advice, and below it the rest; no line is wider than `columns` characters, 80 where that is 0.
 std::string answer_text(const PlanAnswer& answer, int columns = 0);
 
 }  // namespace headroom::experiments

@@ -134,7 +134,8 @@ Block basis_section(const Blocks& page) {
   return section("What the numbers are based on", std::move(items));
 }
 
-Block allocation_section(const AllocationPlan& plan) {
+/// How the bound would split the width; folded away where trained models answer.
+Block allocation_section(const AllocationPlan& plan, bool is_answer) {
   Blocks parts{
       paragraph(allocation_headline(plan)),
       figure(tradeoff_plot(plan),
@@ -147,7 +148,8 @@ Block allocation_section(const AllocationPlan& plan) {
     append_tables(parts, fit_tables(fits));
   }
   parts.push_back(paragraph(flatness_text(plan)));
-  return section("How to split the width", std::move(parts));
+  if (is_answer) return section("How to split the width", std::move(parts));
+  return fold("How the paper’s bound, a heuristic, would split the width", std::move(parts));
 }
 
 Block cost_section(const CostPlan& plan) {
@@ -206,6 +208,15 @@ Plot measured_plot(const std::string& task, const std::vector<HeadChoice>& measu
   return plot;
 }
 
+/// The curves that an answer rests on, as a figure and as tables.
+Block measured_section(const std::string& of, const std::vector<HeadChoice>& measured) {
+  Blocks parts{figure(measured_plot(of, measured),
+                      "Test metric over that of the number of heads that validation prefers, means over seeds, with "
+                      "95 % intervals.")};
+  for (const HeadChoice& one : measured) append(parts, table_blocks(options_table(one)));
+  return section("What was measured", std::move(parts));
+}
+
 Document empty_page(const std::string& above) {
   const char* const name = "How many heads, of what width?";
   return {name, {header({paragraph("headroom plan" + above, Role::over), title(name)})}, "output/assets/report.css"};
@@ -219,10 +230,12 @@ void write_page(const std::filesystem::path& path, const Document& page) {
 }  // namespace
 
 void write_plan_page(const std::filesystem::path& path, const std::optional<PlanAnswer>& answer,
-                     const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs) {
+                     const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs,
+                     const std::vector<HeadChoice>& measured) {
   Document page = empty_page("");
   if (answer) append(page.blocks, answer_blocks(*answer));
-  if (allocation) page.blocks.push_back(allocation_section(*allocation));
+  if (!measured.empty()) page.blocks.push_back(measured_section("this sum of earlier tokens", measured));
+  if (allocation) page.blocks.push_back(allocation_section(*allocation, measured.empty()));
   if (costs && !allocation) append(page.blocks, answer_blocks(usual_answer(*costs)));
   if (costs) page.blocks.push_back(cost_section(*costs));
   page.blocks.push_back(basis_section(page.blocks));
@@ -233,11 +246,7 @@ void write_measured_page(const std::filesystem::path& path, const std::string& t
                          const std::vector<HeadChoice>& measured, const std::vector<PlanAnswer>& answers) {
   Document page = empty_page(" --for " + task);
   for (const PlanAnswer& answer : answers) append(page.blocks, answer_blocks(answer));
-  Blocks parts{figure(measured_plot(task, measured),
-                      "Test metric over that of the number of heads that validation prefers, means over seeds, with "
-                      "95 % intervals.")};
-  for (const HeadChoice& one : measured) append(parts, table_blocks(options_table(one)));
-  page.blocks.push_back(section("What was measured", std::move(parts)));
+  page.blocks.push_back(measured_section(task, measured));
   write_page(path, page);
 }
 

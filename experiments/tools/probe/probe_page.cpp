@@ -8,9 +8,11 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
+#include "experiments/output/plot/plot.h"
 #include "experiments/tools/probe/probe_curves.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/version.h"
+#include "models/files/file_size.h"
 
 namespace headroom::experiments {
 namespace {
@@ -90,6 +92,37 @@ Block heat_map(const ProbeResults& r) {
   return block;
 }
 
+/// A bar for each of `sizes`, of what the files or the cache are now.
+Block savings_figure(const std::vector<SizeAfter>& sizes) {
+  constexpr double half_of_bar = 0.32;
+  constexpr uint32_t now = 0x7a8594, after = 0x3b7dc4;  // legible on light and on dark pages
+  Plot plot;
+  plot.id = "savings";
+  plot.title = "Bytes of weights and cache, and what each step leaves";
+  plot.x_label = "percent of today’s bytes";
+  plot.y_label = "weights in all; cache for each token";
+  Layer& bars = plot.layers.emplace_back(Layer{.kind = Layer::Kind::cells, .legend = {}, .marks = {}});
+  std::vector<std::string> labels;
+  std::vector<std::string> said;
+  for (size_t i = sizes.size(); i-- > 0;) {  // the first one on top
+    const SizeAfter& one = sizes[i];
+    const double percent_left = 100 * one.share;
+    labels.push_back(fmt::format("{}: {}", one.name, models::size_text(static_cast<uint64_t>(one.bytes))));
+    said.insert(said.begin(), fmt::format("{}, {:.0f} %", labels.back(), percent_left));
+    bars.marks.push_back({.x = percent_left / 2,
+                          .y = static_cast<double>(labels.size() - 1),
+                          .hover = said.front(),
+                          .size_x = percent_left / 2,
+                          .size_y = half_of_bar,
+                          .fill = one.share == 1 ? now : after});
+  }
+  plot.description = fmt::format("{}.", fmt::join(said, "; "));
+  plot.x = fit_axis(Scale::linear, {0, 100});
+  plot.x.low = 0;
+  plot.y = category_axis(labels);
+  return figure(plot, "Half of q and k, or of keys: the half of their width in every head. Counted, before any loss.");
+}
+
 }  // namespace
 
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) {
@@ -101,7 +134,9 @@ void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) 
                 {header({paragraph("headroom probe", Role::over), title(file), paragraph(probe_subject(r), Role::muted),
                          paragraph(fmt::format("{} · {}", r.model, probe_source(r)), Role::muted)})},
                 "tools/probe/assets/probe.css"};
-  Blocks lead{paragraph(findings[0].text, Role::headline)}, limits;
+  Blocks lead{paragraph(advice_of(r.savings), Role::headline)}, limits;
+  if (const auto sizes = sizes_after(r.savings); !sizes.empty()) lead.push_back(savings_figure(sizes));
+  lead.push_back(paragraph(reasons_of(r.savings)));
   for (size_t i = 1; i < lead_findings; ++i) lead.push_back(paragraph(findings[i].text));
   append(page.blocks, {section(findings[0].heading, std::move(lead)), section("Every head", {heat_map(r)})});
   for (size_t i = lead_findings; i < findings.size(); ++i)

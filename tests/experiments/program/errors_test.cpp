@@ -68,7 +68,7 @@ TEST_CASE("output that is lost is an error of every command") {
                                     "run study.toml --json",
                                     "report",
                                     "report study.toml",
-                                    "report --paper",
+                                    "report --compare-paper",
                                     "verify study.toml",
                                     "verify study.toml --json",
                                     "export csv",

@@ -10,8 +10,8 @@
 #include "experiments/output/text.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/figure.h"
+#include "experiments/studies/pages/figure_files.h"
 #include "experiments/studies/pages/index_page.h"
-#include "experiments/studies/pages/paper_report.h"
 #include "experiments/studies/pages/report.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/rich.h"
@@ -147,24 +147,25 @@ TEST_CASE("a converter gets the light colours alone, and one that fails is an er
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);  // nothing is left behind
 }
 
-TEST_CASE("the figures that reports begin with become PDF and PNG where a converter is installed") {
+TEST_CASE("the figures that a report begins with are written for LaTeX, and as PDF and PNG by a converter") {
   const TemporaryFolder folder;
-  const auto bin = folder / "bin", made = folder / "paper";
+  const auto bin = folder / "bin", made = folder / "made";
   make_folder(bin);
   const Environment path("PATH", bin.c_str());
-  CHECK(write_paper_figures(folder.path()).empty());  // no report yet
-  write_report(analyse(rich()), folder / rich().id / rich().profile);
-  CHECK(contains(write_paper_figures(folder.path()),
-                 "install rsvg-convert (Debian: librsvg2-bin), inkscape or cairosvg"));
-  CHECK_FALSE(std::filesystem::exists(made));
+  const Analysis study = analyse(rich());
+  const std::string stem = rich().id + "-" + rich().profile;
+  CHECK(contains(write_document_figures(study, made),
+                 "1 figure for LaTeX; for PDF and PNG install rsvg-convert (Debian: librsvg2-bin)"));
+  CHECK(files_in(made) == 1);
+  const std::string tex = read_bytes(made / (stem + ".tex"));
+  CHECK(contains(tex, "\\begin{axis}["));
+  CHECK(contains(tex, "\\addlegendentry{D 256}"));
+  CHECK(testing::times(tex, "{") == testing::times(tex, "}"));
   write_file(bin / "rsvg-convert", "#!/bin/sh\necho \"$2\" >\"$6\"\n");
   std::filesystem::permissions(bin / "rsvg-convert", std::filesystem::perms::owner_all);
-  CHECK(contains(write_paper_figures(folder.path()), "paper: 1 as PDF and PNG, by rsvg-convert\n"));
-  CHECK(files_in(made) == 2);
-  for (const auto& entry : std::filesystem::directory_iterator(made)) {
-    CHECK(entry.path().filename().string().starts_with(rich().id + "-" + rich().profile));
-    CHECK("." + read_bytes(entry.path()) == entry.path().extension().string() + "\n");
-  }
+  CHECK(contains(write_document_figures(study, made), "made: 1 figure for LaTeX, as PDF and as PNG\n"));
+  CHECK(files_in(made) == 3);
+  for (const char* type : {"pdf", "png"}) CHECK(read_bytes(made / (stem + "." + type)) == std::string(type) + "\n");
 }
 
 TEST_CASE("a program that hangs is an error, and one that cannot be started") {
