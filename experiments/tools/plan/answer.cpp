@@ -175,8 +175,7 @@ std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& 
                         first.options.size(), first.study, series_text(first), positions_in_words(first.positions),
                         first.steps)
           : fmt::format(
-                "fewer curves speak against it than against any other number ({} of {}), and its error is {} times the "
-                "best of its curve on average",
+                "the fewest curves speak against it ({} of {}); its error is {} times the best of its curve on average",
                 advice.worse + advice.unlearned, advice.curves.size(), rounded(advice.times));
   answer.sure = standing_text(advice);
   if (positions.empty()) answer.sure += schemes_text(task, advice);
