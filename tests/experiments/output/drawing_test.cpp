@@ -182,8 +182,27 @@ TEST_CASE("labels do not touch one another and stay inside, however many series 
         CHECK((box.left >= -0.1 && box.right <= figure_width(format) + 0.1));
         CHECK((box.top >= 0 && box.bottom <= tall));
       }
-      if (format == Format::wide && count > 1) CHECK(times(svg, ">series number ") == static_cast<int>(count));
+      // A narrow figure keeps the names of a few lines; a file has its title, a page elsewhere.
+      if (count > 1 && (format == Format::wide || count <= most_named_narrow))
+        CHECK(times(svg, ">series number ") == static_cast<int>(count));
+      CHECK(contains(svg, "<g font-weight=\"600\">"));
+      CHECK_FALSE(contains(svg_of(plot, {.format = format}), "<g font-weight=\"600\">"));
     }
+}
+
+TEST_CASE("intervals of a verdict have an axis with values that do not touch") {
+  const auto labels = [](const Whisker& w) {
+    std::vector<std::string> texts;
+    for (const auto& label : matches(whiskers_html({w}), "text-anchor=\"middle\">([^<]*)</text>"))
+      texts.push_back(label[1]);
+    return texts;
+  };
+  const auto factors = labels({.value = 487, .low = 221, .high = 1071, .least = 1.1, .is_ratio = true});
+  REQUIRE(factors.size() >= 2);
+  CHECK(std::all_of(factors.begin(), factors.end(), [](const std::string& text) { return text.ends_with("×"); }));
+  const auto percents = labels({.value = 1.005, .low = 0.994, .high = 1.015, .most = 1.01, .is_ratio = true});
+  REQUIRE(percents.size() >= 2);
+  CHECK(std::all_of(percents.begin(), percents.end(), [](const std::string& text) { return text.ends_with(" %"); }));
 }
 
 TEST_CASE("an axis has a few ticks in order within its range, for any values") {

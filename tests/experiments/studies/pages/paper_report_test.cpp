@@ -26,16 +26,24 @@ TEST_CASE("the paper's numbers beside ours") {
   CHECK(testing::contains(text, "ours (quick)"));
   CHECK(testing::contains(text, "4.00 fail"));
   CHECK(testing::contains(text, "  13 more of the paper's numbers have no counterpart\n"));
-  CHECK(testing::contains(text, "\nnot run\n"));
-  CHECK_FALSE(testing::contains(text, "layers 21-24, rank = 1 "));  // one line for the study
+  CHECK_FALSE(testing::contains(text, "not run\n"));  // other tables are none of this study's business
   CHECK(std::count(text.begin(), text.end(), '\n') < 20);
   const std::string page = paper_page(all);
   CHECK(testing::contains(page, "<td>4.00 fail</td>"));
   CHECK(testing::contains(page, "Ours: &lt;near&gt; the best"));
   CHECK(testing::contains(page, "1 of 14 numbers have one of ours beside them"));
   CHECK(testing::contains(paper_page({}), "No study was run."));
-  for (const PaperTable& table : paper_tables())
-    for (const PaperNumber& number : table.numbers) CHECK(testing::contains(page, escape(number.label)));
+}
+
+TEST_CASE("a study of one's own is not shown numbers of the paper that it is not for") {
+  const std::vector<StoredVerdicts> own = {{.study = "mine", .profile = "paper", .verdicts = {}}};
+  CHECK(paper_text(own) == "No study here has a number of the paper's tables.\n\n");
+  for (const PaperTable& table : paper_tables()) {
+    CHECK_FALSE(testing::contains(paper_page(own), "Numbers of " + table.study));
+    const std::vector<StoredVerdicts> papers = {{.study = table.study, .profile = "paper", .verdicts = {}}};
+    CHECK(testing::contains(paper_text(papers), "not run\n  " + table.study));
+    for (const PaperNumber& number : table.numbers) CHECK(testing::contains(paper_page(papers), escape(number.label)));
+  }
 }
 
 TEST_CASE("numbers of other models stand in columns that say so") {
