@@ -172,7 +172,7 @@ TEST_CASE("labels do not touch one another and stay inside, however many series 
   for (const size_t count : {1, 2, 5, 12, 40, 300})
     for (const Format format : {Format::wide, Format::narrow}) {
       const Plot plot = lines(count, 9);
-      const std::string svg = svg_of(plot, {.surface = Surface::file, .format = format});
+      const std::string svg = svg_of(plot, {.surface = Surface::file, .format = format, .has_title = false});
       CAPTURE(count, svg.substr(0, 30));
       const std::vector<Box> boxes = texts_of(svg, font_of(format));
       CHECK(boxes.size() > 6);
@@ -182,12 +182,23 @@ TEST_CASE("labels do not touch one another and stay inside, however many series 
         CHECK((box.left >= -0.1 && box.right <= figure_width(format) + 0.1));
         CHECK((box.top >= 0 && box.bottom <= tall));
       }
-      // A narrow figure keeps the names of a few lines; a file has its title, a page elsewhere.
+      // A narrow figure keeps the names of a few lines.
       if (count > 1 && (format == Format::wide || count <= most_named_narrow))
-        CHECK(times(svg, ">series number ") == static_cast<int>(count));
-      CHECK(contains(svg, "<g font-weight=\"600\">"));
-      CHECK_FALSE(contains(svg_of(plot, {.format = format}), "<g font-weight=\"600\">"));
+        CHECK(times(svg, ">series number") == static_cast<int>(count));
     }
+}
+
+TEST_CASE("a figure in a file has its title above all else, one in a page does not") {
+  for (const Format format : {Format::wide, Format::narrow}) {
+    Plot plot = lines(3, 9);
+    plot.title = "What was asked: " + plot.y_label;
+    const std::string file = svg_of(plot, {.surface = Surface::file, .format = format});
+    const auto title = matches(file, "<g font-weight=\"600\">\n<text x=\"6\" y=\"([\\d.]+)\"[^>]*>What was asked</text>");
+    const auto panel = matches(file, "translate\\(0,([\\d.]+)\\)");
+    REQUIRE((title.size() == 1 && panel.size() == 1));
+    CHECK(std::stod(title[0][1]) < std::stod(panel[0][1]));
+    CHECK_FALSE(contains(svg_of(plot, {.format = format}), "font-weight"));
+  }
 }
 
 TEST_CASE("intervals of a verdict have an axis with values that do not touch") {
