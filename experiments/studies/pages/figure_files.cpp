@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "experiments/output/file.h"
+#include "experiments/output/number.h"
 #include "experiments/output/plot/converter.h"
 #include "experiments/output/plot/pgf.h"
 #include "experiments/output/plot/svg.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/pages/figure.h"
 
 namespace headroom::experiments {

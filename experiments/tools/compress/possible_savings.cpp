@@ -19,7 +19,10 @@ int64_t maps(int64_t width, int64_t count, int64_t dim, int64_t rank, int64_t he
   return head_rank > 0 ? count * matrix(width, dim, head_rank) : matrix(width, count * dim, rank);
 }
 
-double q8_0_bytes(int64_t numbers) { return static_cast<double>(numbers + 2 * ((numbers + 31) / 32)); }
+double q8_0_bytes(int64_t numbers) {
+  const int64_t blocks = (numbers + 31) / 32;
+  return static_cast<double>(numbers + 2 * blocks);
+}
 
 std::string size(double bytes) { return models::size_text(static_cast<uint64_t>(bytes)); }
 
