@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <regex>
 #include <vector>
@@ -24,8 +25,14 @@ bool stands_in(const std::string& text, const std::string& form) {
 }  // namespace
 
 double standard_effect(const std::string& metric) {
-  const bool is_narrow = metric.starts_with("cross_entropy") || metric == "perplexity" || metric == "bits_per_char" ||
-                         metric.ends_with("_loss") || tasks::larger_is_better(metric);
+  std::string word;  // the last of its name, as "acc" of "task/acc"
+  for (auto c = metric.rbegin(); c != metric.rend() && std::isalpha(static_cast<unsigned char>(*c)); ++c)
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
+  std::reverse(word.begin(), word.end());
+  const auto narrow = {"loss", "nll", "acc", "accuracy", "perplexity", "ppl"};
+  const bool is_narrow = std::find(narrow.begin(), narrow.end(), word) != narrow.end() ||
+                         metric.starts_with("cross_entropy") || metric == "bits_per_char" ||
+                         tasks::larger_is_better(metric);
   return is_narrow ? 1.01 : 1.1;
 }
 

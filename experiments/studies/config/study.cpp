@@ -191,7 +191,8 @@ void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>&
   study.head.report.overlays = std::move(overlays);
   if (study.seed_rule && study.head.claims.empty())
     problems.add(study.seed_rule->place, "sweep.seed",
-                 "until = \"decided\" needs a [[claim]]: there is nothing to decide");
+                 fmt::format("until = \"{}\" needs a [[claim]]: there is nothing to decide",
+                             study.seed_rule->anytime ? "anytime" : "decided"));
 }
 
 /// A study's trials and report without the keys of trials: equal texts mean equal results.

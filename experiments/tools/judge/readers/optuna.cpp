@@ -29,7 +29,7 @@ class OptunaTrial {
   }
   /// Of a categorical parameter the value is the number of its choice.
   void set_parameter(const std::string& name, double value, const std::string& distribution) {
-    const ForeignJson json = ForeignJson::parse(distribution, nullptr, false);
+    const ForeignJson json = foreign_json(distribution);
     const auto attributes = json.is_object() ? json.find("attributes") : json.end();
     const ForeignJson choices = attributes != json.end() && attributes->is_object()
                                     ? attributes->value("choices", ForeignJson())

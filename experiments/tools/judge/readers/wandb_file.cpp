@@ -95,7 +95,7 @@ void read_record(WireReader record, ForeignRun& run) {
 }  // namespace
 
 void add_json_parameters(ForeignRun& run, const std::string& name, const std::string& json) {
-  const ForeignJson root = ForeignJson::parse(json, nullptr, false);
+  const ForeignJson root = foreign_json(json);
   std::map<std::string, std::string> leaves;  // the first of one path counts
   each_leaf(root.is_discarded() ? ForeignJson(json) : root, name,
             [&](const std::string& path, std::string text) { leaves.emplace(path, std::move(text)); });

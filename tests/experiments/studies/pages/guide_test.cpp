@@ -145,6 +145,9 @@ TEST_CASE("errors count by a tenth, cross-entropies and accuracies by a hundredt
   CHECK(standard_effect("relative_mse") == 1.1);
   CHECK(standard_effect("cross_entropy") == 1.01);
   CHECK(standard_effect("accuracy") == 1.01);
+  for (const char* name : {"loss", "val/loss", "eval_perplexity", "Test Acc", "task/acc", "PPL"})
+    CHECK(standard_effect(name) == 1.01);
+  for (const char* name : {"gloss", "loss_ratio", "accuracies"}) CHECK(standard_effect(name) == 1.1);
 }
 
 TEST_CASE("a curve that was not learned, and a setting that two studies share, are counted once or not at all") {
