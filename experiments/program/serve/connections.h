@@ -15,8 +15,8 @@ class Connections {
   using Clock = std::chrono::steady_clock;
   enum class Phase { request, answer, stream };
 
-  /// `most`: the maximum number of connections.
-  explicit Connections(size_t most) : most_(most) {}
+  /// `most`: the maximum number of connections. `answer_patience`: from the end of a request to that of its answer.
+  Connections(size_t most, std::chrono::seconds answer_patience) : most_(most), answer_patience_(answer_patience) {}
 
   void opened(int socket) {
     const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ class Connections {
       if (entry.phase == Phase::stream) continue;
       const seconds patience = entry.phase == Phase::request
                                    ? (is_crowded ? crowded_request_patience : request_patience)
-                                   : (is_crowded ? crowded_answer_patience : answer_patience);
+                                   : (is_crowded ? crowded_answer_patience : answer_patience_);
       // The library notices and closes it; only then is its number free again.
       if (now - entry.since > patience) shutdown(socket, SHUT_RDWR);
     }
@@ -50,7 +50,7 @@ class Connections {
  private:
   using seconds = std::chrono::seconds;
   /// From the first byte to the last, or from the end of the answer before.
-  static constexpr seconds request_patience{10}, answer_patience{600};
+  static constexpr seconds request_patience{10};
   static constexpr seconds crowded_request_patience{1}, crowded_answer_patience{10};
 
   struct Entry {
@@ -58,6 +58,7 @@ class Connections {
     Clock::time_point since;
   };
   const size_t most_;
+  const seconds answer_patience_;
   std::mutex mutex_;
   std::unordered_map<int, Entry> entries_;  ///< by socket
 };

@@ -47,10 +47,15 @@ bool is_same_secret(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-HttpAnswer Guard::check(const HttpRequest& request) const {
+HttpAnswer Guard::check_host(const HttpRequest& request) const {
   const std::string name = name_in(request.host);
   if (name.empty() || !(name == "localhost" || name == address || is_ip_address(name)))
     return plain_answer(403, "the Host header names another machine");
+  return {};
+}
+
+HttpAnswer Guard::check(const HttpRequest& request) const {
+  if (HttpAnswer refusal = check_host(request); refusal.status != 200) return refusal;
   if (request.method == "GET" || request.method == "HEAD") return {};
   if (request.method != "POST") return plain_answer(405, "only GET, HEAD and POST are answered");
   if (!allows_changes) return plain_answer(403, "changes are off, because others can reach this address");

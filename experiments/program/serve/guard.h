@@ -11,9 +11,11 @@ struct Guard {
   std::string address;  ///< the address listened on
   bool allows_changes = true;
 
-  /// Refuses a request with status 403, 405 or 415; returns status 200 otherwise. A Host header must be a name of this
-  /// machine's loopback interface, an IP address, or the address listened on: a foreign page whose name was pointed
-  /// here (DNS rebinding) has another. A change needs the token, JSON, and this server as its Origin.
+  /// Refuses a request whose Host header names another machine, and returns status 200 otherwise. It must be a name of
+  /// this machine's loopback interface, an IP address, or the address listened on: a foreign page whose name was
+  /// pointed here (DNS rebinding) has another.
+  HttpAnswer check_host(const HttpRequest& request) const;
+  /// Also refuses with status 403, 405 or 415. A change needs the token, JSON, and this server as its Origin.
   HttpAnswer check(const HttpRequest& request) const;
 };
 

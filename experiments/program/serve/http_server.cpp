@@ -27,13 +27,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Phase = Connections::Phase;
 
-constexpr size_t most_body_bytes = 64 << 10;
 constexpr size_t most_answer_bytes = 64 << 20;
 constexpr size_t connection_bytes = 32 << 10;  ///< for the request's line and headers, and the answer's
 constexpr int most_headers = 100;
 constexpr unsigned idle_seconds = 5;
-constexpr size_t handler_threads = 4;
-constexpr std::chrono::milliseconds event_pause{400}, look_pause{100};
+constexpr std::chrono::milliseconds look_pause{100};
 
 /// Pages load nothing from elsewhere, and no other page may frame them.
 constexpr const char* own_policy =
@@ -56,9 +54,33 @@ struct ResponseDeleter {
 };
 using Response = std::unique_ptr<MHD_Response, ResponseDeleter>;
 
+/// Whether the other end of a connection has closed it.
+bool has_left(int socket) {
+  char byte = 0;
+  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /// The state of a request that the library keeps.
 struct Exchange {
+  Exchange() = default;
+  ~Exchange() {
+    if (reserved_of != nullptr) *reserved_of -= reserved;
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// Counts a body's bytes among those of all requests, until this one ends. False if there is no room; one always
+  /// fits.
+  bool reserve(uint64_t bytes, uint64_t most, std::atomic<uint64_t>& held) {
+    const uint64_t before = held.fetch_add(bytes);
+    reserved = bytes;
+    reserved_of = &held;
+    return before == 0 || before + bytes <= most;
+  }
+
   HttpRequest request;
+  uint64_t reserved = 0;
+  std::atomic<uint64_t>* reserved_of = nullptr;
   Response response;  ///< once it is known
   int status = 0;
   bool is_stream = false, is_checked = false, is_failed = false;
@@ -80,14 +102,15 @@ struct Headers {
     else if (is_same_name(name, "Content-Length")) ++lengths, length = std::move(value);
     else if (is_same_name(name, "Transfer-Encoding")) is_chunked = true;
   }
+  uint64_t body_bytes() const { return lengths == 0 ? 0 : length_in(length).value_or(UINT64_MAX); }
   /// Status 200 if there is none.
-  HttpAnswer problem() const {
-    if (count > most_headers) return plain_answer(431, "a request may have 100 headers");
-    if (hosts > 1 || lengths > 1) return plain_answer(400, "the Host or the Content-Length stands there twice");
-    if (is_chunked) return plain_answer(411, "a body needs its Content-Length");
-    const auto bytes = lengths == 0 ? 0 : length_in(length);
-    if (!bytes || *bytes > most_body_bytes) return plain_answer(413, "a body may have 65536 bytes");
-    if (*bytes > 0 && request.method != "POST") return plain_answer(400, "only POST has a body");
+  HttpAnswer problem(const HttpRules& rules) const {
+    if (count > most_headers) return rules.refusal(431, "a request may have 100 headers");
+    if (hosts > 1 || lengths > 1) return rules.refusal(400, "the Host or the Content-Length stands there twice");
+    if (is_chunked) return rules.refusal(411, "a body needs its Content-Length");
+    if (body_bytes() > rules.body_bytes)
+      return rules.refusal(413, "a body may have " + std::to_string(rules.body_bytes) + " bytes");
+    if (body_bytes() > 0 && request.method != "POST") return rules.refusal(400, "only POST has a body");
     return {};
   }
 };
@@ -119,12 +142,17 @@ MHD_Result take_query(void* request, MHD_ValueKind, const char* name, size_t nam
 /// Events waiting to be sent to one page. The library asks for bytes; if there are none, it suspends the connection
 /// until a job has fetched the next event.
 struct HttpStream {
-  HttpStream(MHD_Connection* to, std::function<std::string()> events, const std::atomic<bool>& ends)
-      : connection(to), socket(socket_of(to)), next(std::move(events)), server_ends(ends) {}
+  HttpStream(MHD_Connection* to, HttpAnswer answer, const std::atomic<bool>& ends)
+      : connection(to),
+        socket(socket_of(to)),
+        next(std::move(answer.next_event)),
+        pause(answer.event_pause),
+        server_ends(ends) {}
 
   MHD_Connection* const connection;
   const int socket;
-  const std::function<std::string()> next;
+  const std::function<std::optional<std::string>()> next;
+  const std::chrono::milliseconds pause;
   const std::atomic<bool>& server_ends;
   std::mutex mutex;
   std::string waiting;
@@ -149,18 +177,17 @@ struct HttpStream {
     return wants;
   }
   void fetch() {
-    std::string event;
-    bool has_failed = false;
+    std::optional<std::string> event;
     try {
       event = next();
     } catch (const std::exception&) {
-      has_failed = true;  // the page connects again
+      event.reset();  // ends; the page connects again
     }
     const std::lock_guard lock(mutex);
     is_asked = false;
-    due = Clock::now() + event_pause;
-    is_over = has_failed || (is_aside && has_left());
-    if (!event.empty()) waiting = std::move(event), sent = 0;
+    due = Clock::now() + pause;
+    is_over = !event || (is_aside && has_left(socket));
+    if (event && !event->empty()) waiting = std::move(*event), sent = 0;
     if (is_over || sent < waiting.size()) go_on();
   }
   void end() {
@@ -170,10 +197,6 @@ struct HttpStream {
   }
 
  private:
-  bool has_left() const {
-    char byte = 0;
-    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-  }
   void go_on() {
     if (std::exchange(is_aside, false)) MHD_resume_connection(connection);
   }
@@ -216,7 +239,8 @@ Response response_of_file(FileToSend& file) {
 }  // namespace
 
 struct HttpServer::Library {
-  Library(Handler first, Handler second) : check(std::move(first)), handler(std::move(second)) {}
+  Library(Handler first, Handler second, const HttpRules& of_clients)
+      : check(std::move(first)), handler(std::move(second)), rules(of_clients) {}
   ~Library() { end(); }
 
   /// Runs a handler and prepares its answer for sending. Throws nothing.
@@ -230,14 +254,16 @@ struct HttpServer::Library {
   void end();
 
   const Handler check, handler;
+  const HttpRules rules;
   const unsigned most = most_connections();
-  Connections connections{most};
+  Connections connections{most, rules.answer_patience};
+  std::atomic<uint64_t> body_bytes{0};  ///< of all requests
   AnswerBodies bodies{most_answer_bytes};
   std::atomic<bool> ends{false};
   std::mutex mutex;
   std::condition_variable ending;
   std::list<std::weak_ptr<HttpStream>> streams;
-  JobThreads jobs{handler_threads};
+  JobThreads jobs{rules.handler_threads};
   MHD_Daemon* daemon = nullptr;
 };
 
@@ -245,11 +271,11 @@ void HttpServer::Library::make_ready(MHD_Connection* connection, Exchange& excha
   exchange.is_stream = answer.next_event != nullptr;
   AnswerBodies::Body body;
   if (!answer.next_event && !answer.file && !(body = bodies.hold(std::move(answer.body)))) {
-    answer = plain_answer(503, "too much is being sent; ask again in a few seconds");
+    answer = rules.refusal(503, "too much is being sent; ask again in a few seconds");
     body = bodies.hold(answer.body);
   }
   if (answer.next_event) {
-    const auto stream = std::make_shared<HttpStream>(connection, std::move(answer.next_event), ends);
+    const auto stream = std::make_shared<HttpStream>(connection, answer, ends);
     exchange.response = response_of_stream(stream);
     const std::lock_guard lock(mutex);
     streams.push_back(stream);
@@ -278,7 +304,7 @@ void HttpServer::Library::settle(MHD_Connection* connection, Exchange& exchange,
     try {
       make_ready(connection, exchange, by(exchange.request), false);
     } catch (const std::exception& error) {
-      make_ready(connection, exchange, plain_answer(500, error.what()), true);
+      make_ready(connection, exchange, rules.refusal(500, error.what()), true);
     }
   } catch (...) {
     exchange.is_failed = true;  // the connection is closed without an answer
@@ -300,8 +326,10 @@ MHD_Result HttpServer::Library::begin(MHD_Connection* connection, Exchange& exch
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, take_header, &headers);
   if (headers.has_failed) return MHD_NO;
   MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_query, &request);
-  HttpAnswer refusal = headers.problem();
+  HttpAnswer refusal = headers.problem(rules);
   if (refusal.status == 200) refusal = check(request);
+  if (refusal.status == 200 && !exchange.reserve(headers.body_bytes(), rules.all_body_bytes, body_bytes))
+    refusal = rules.refusal(503, "too many requests are waiting; ask again in a few seconds");
   if (refusal.status == 200) return MHD_YES;
   make_ready(connection, exchange, std::move(refusal), true);
   return send(connection, exchange);
@@ -319,6 +347,7 @@ MHD_Result HttpServer::Library::take(MHD_Connection* connection, Exchange*& exch
   }
   if (exchange->response) return send(connection, *exchange);
   connections.enters(socket_of(connection), Phase::answer);
+  exchange->request.has_left = [socket = socket_of(connection)] { return has_left(socket); };
   const bool is_taken = jobs.add([&] { MHD_suspend_connection(connection); },
                                  [this, connection, own = exchange] {
                                    if (ends) own->is_failed = true;  // drops everything still waiting
@@ -360,8 +389,8 @@ void HttpServer::Library::end() {
   if (listening != MHD_INVALID_SOCKET) close(listening);
 }
 
-HttpServer::HttpServer(Handler check, Handler handler, const std::string& address, int port) {
-  library_ = std::make_unique<Library>(std::move(check), std::move(handler));
+HttpServer::HttpServer(Handler check, Handler handler, const std::string& address, int port, const HttpRules& rules) {
+  library_ = std::make_unique<Library>(std::move(check), std::move(handler), rules);
   const ListenSocket listening = listen_on(address, port);
   port_ = listening.port;
   const MHD_AccessHandlerCallback take = [](void* self, MHD_Connection* connection, const char* path,

@@ -54,7 +54,7 @@ HttpAnswer stream(const std::function<std::string()>& state) {
   const auto place = std::make_shared<Place>();
   if (!place->is_free()) return plain_answer(503, "too many pages are open");
   HttpAnswer answer;
-  answer.next_event = [place, state, last = Clock::now()]() mutable -> std::string {
+  answer.next_event = [place, state, last = Clock::now()]() mutable -> std::optional<std::string> {
     const std::string data = state();
     const auto now = Clock::now();
     if (data.empty() && now - last < std::chrono::seconds(5)) return "";

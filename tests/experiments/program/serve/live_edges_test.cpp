@@ -138,7 +138,7 @@ TEST_CASE("late connections are cut: requests before answers, streams never, and
   const auto& [asks, reads, watches] = pairs;
   for (const size_t most : {size_t{8}, size_t{2}}) {
     const bool is_crowded = most == 2;
-    Connections connections(most);
+    Connections connections(most, std::chrono::seconds(600));
     for (const Pair& pair : pairs) connections.opened(pair.ends[0]);
     connections.enters(reads.ends[0], Phase::answer);
     connections.enters(-1, Phase::answer);  // of one that has gone
