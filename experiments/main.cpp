@@ -52,7 +52,8 @@ int run(int argc, char** argv) {
         add_runs_commands, add_export_commands, add_judge_command, add_register_command, add_submit_command}},
       {"Models",
        {add_probe_command, add_compress_command, add_finetune_command, add_eval_command, add_generate_commands,
-        add_logits_command, add_tokenize_command, add_spectrum_command, add_convert_command, add_verify_model_command}},
+        add_answer_command, add_logits_command, add_tokenize_command, add_spectrum_command, add_convert_command,
+        add_verify_model_command}},
       {"Planning", {add_plan_command, add_bench_command}},
       {"Tools", {add_doctor_command, add_data_command, add_ops_command, add_new_op_command}}};
   for (const auto& [heading, commands] : groups)

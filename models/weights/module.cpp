@@ -1,5 +1,6 @@
 #include "models/weights/module.h"
 
+#include <algorithm>
 #include <regex>
 
 #include "engine/error.h"
@@ -39,6 +40,16 @@ int64_t Module::weight_bytes() const {
   for (const Entry& entry : own_) bytes += entry.bytes;
   for (const auto& [name, child] : children_) bytes += child->weight_bytes();
   return bytes;
+}
+
+bool Module::has_wide_matrices() const {
+  return std::any_of(own_.begin(), own_.end(),
+                     [](const Entry& entry) {
+                       const Var& leaf = entry.leaf.var;
+                       return leaf.defined() && leaf.value().rank() > 1 && engine::size_of(leaf.value().dtype()) >= 4;
+                     }) ||
+         std::any_of(children_.begin(), children_.end(),
+                     [](const auto& child) { return child.second->has_wide_matrices(); });
 }
 
 engine::Device Module::device() const {

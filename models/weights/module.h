@@ -31,6 +31,8 @@ class Module {
   int64_t parameter_count() const;
   /// The bytes of these weights: fewer than 4 per number for quantised matrices.
   int64_t weight_bytes() const;
+  /// True if some matrix below this module is kept in 32- or 64-bit numbers.
+  bool has_wide_matrices() const;
   /// The device of the weights; the CPU if there are only quantised ones.
   engine::Device device() const;
   /// Its path below the outermost module: "blocks[2].attention"; "" for the outermost.

@@ -83,12 +83,14 @@ TEST_CASE("dependencies run one way: engine, autograd, models, tasks, experiment
 
 TEST_CASE("the rooms of experiments include only those before them, and so do the folders of each") {
   // How anything is written down; what a study is, trains, claims and shows; what needs little of studies; the program.
-  const std::vector<std::string> order{"version.h",      "output",         "studies/toml",     "studies/results.h",
-                                       "studies/claims", "studies/config", "studies/analysis", "studies/words",
-                                       "studies/run",    "studies/pages",  "studies/compare",  "studies/export",
-                                       "tools/compress", "tools/plan",     "tools/probe",      "tools/bench",
-                                       "tools/new_op",   "tools/judge",    "program/serve",    "program/command_line",
-                                       "program",        "main.cpp"};
+  const std::vector<std::string> order{"version.h",         "output",          "studies/toml",
+                                       "studies/results.h", "studies/claims",  "studies/config",
+                                       "studies/analysis",  "studies/words",   "studies/run",
+                                       "studies/pages",     "studies/compare", "studies/export",
+                                       "tools/compress",    "tools/plan",      "tools/probe",
+                                       "tools/bench",       "tools/new_op",    "tools/judge",
+                                       "program/serve",     "program/answer",  "program/command_line",
+                                       "program",           "main.cpp"};
   const auto place = [&](const std::string& path) {
     const std::string below = path.substr(std::string("experiments/").size());
     return std::find_if(order.begin(), order.end(),

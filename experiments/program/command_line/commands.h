@@ -5,6 +5,7 @@ namespace headroom::experiments {
 
 /// Each function adds the command of its name to the program, or those in its comment. The command's help says what it
 /// does; unless it says more, the exit status is 0, or 1 after an error.
+void add_answer_command(Command app);
 void add_bench_command(Command app);
 void add_compress_command(Command app);
 void add_convert_command(Command app);

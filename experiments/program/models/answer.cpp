@@ -1,0 +1,81 @@
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "engine/error.h"
+#include "experiments/program/answer/endpoint.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/models/model_arguments.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct AnswerArguments {
+  ModelArguments model;
+  std::string host = "127.0.0.1";
+  int port = 8080;
+  int64_t parallel = 8;
+};
+
+/// Prompts of a harness come by the hundred, and one request may wait for many others.
+constexpr HttpRules rules{.body_bytes = 8 << 20,
+                          .all_body_bytes = 16 << 20,
+                          .handler_threads = 64,
+                          .answer_patience = std::chrono::hours(12),
+                          .refusal = protocol_error};
+
+void answer(const AnswerArguments& arguments) {
+  require(!arguments.host.empty(),
+          "--host '': is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, localhost");
+  const ModelScope scope(arguments.model);
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const auto tokenizer = files->tokenizer();
+  const auto model = arguments.model.load(*files);
+  TextService service(*model, *tokenizer, files->description(), arguments.model.cache_types(model->config()),
+                      arguments.parallel);
+  Endpoint endpoint(service, files->description(), *tokenizer, arguments.host);
+  HttpServer server([&](const HttpRequest& request) { return endpoint.check(request); },
+                    [&](const HttpRequest& request) { return endpoint.answer(request); }, arguments.host,
+                    arguments.port, rules);
+  const std::atomic<bool>& is_to_end = stop_on_signals();
+  const bool is_v6 = arguments.host.find(':') != std::string::npos;
+  print_text("http://{}:{}/v1\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port());
+  flush_output();
+  if (!is_loopback(arguments.host)) write_note("headroom: anybody who can reach this address can use the model");
+  write_note("headroom: Ctrl-C ends it");
+  std::thread answering([&] { server.run(); });
+  const auto end = [&] {
+    endpoint.end();
+    server.stop();
+    answering.join();
+  };
+  try {
+    service.run(is_to_end);
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
+}  // namespace
+
+void add_answer_command(Command app) {
+  const Command command = app.command("answer", "answer completion requests over HTTP, with log-probabilities");
+  const auto a = std::make_shared<AnswerArguments>();
+  a->model.cache_dtype = "";
+  add_model_options(command, a->model);
+  add_exact_option(command, a->model);
+  add_cache_option(command, a->model);
+  command.option("--port", a->port, "port to listen on; 0: any that is free").range(0, 65535);
+  command.option("--host", a->host,
+                 "address to listen on; on any but this machine's own (127.0.0.1, ::1) others can use the model");
+  command.option("--parallel N", a->parallel, "texts that grow at once; others wait").range(1, 64);
+  command.action([a] { with_model(a->model.path, [&] { answer(*a); }); });
+}
+
+}  // namespace headroom::experiments
