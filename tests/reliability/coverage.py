@@ -85,7 +85,7 @@ def branches(code, functions):
     operators, questions = len(re.findall(r"&&|\|\|", code)), code.count("?")
     pairs = operators + questions + max(len(re.findall(r"\b(?:if|for|while)\b", code)), operators > 0)
     taken, fails = {0: []}, 0
-    for count, all_of, returned in functions:
+    for count, all_of, returned in [of for of in functions if of[0]] or functions:  # some programs never run their copy
         if len(all_of) % 2 or "switch" in code:
             own = [taken_by for taken_by, throws in all_of if not throws]
         else:
