@@ -63,14 +63,16 @@ class Var {
  public:
   Var() = default;  ///< undefined: a missing optional operand
   /// A leaf: a constant, or with `requires_grad` a variable to differentiate by. An undefined tensor gives an undefined
-  /// Var.
-  explicit Var(Tensor value, bool requires_grad = false);
+  /// Var. Where an op takes a Var it takes a tensor as a constant: `x * mask`, mse(y, target).
+  Var(Tensor value, bool requires_grad = false);  // NOLINT: a tensor is a constant
 
   bool defined() const { return node_ != nullptr; }
   const Tensor& value() const;  ///< undefined for an undefined Var: an op that needs one says which
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
+  /// Element i of the first axis (autograd::select): x[2][-1].
+  Var operator[](int64_t i) const;
   /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves
   /// only, in memory shared with no other gradient or caller's tensor.
   Tensor grad() const;

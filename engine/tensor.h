@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/device.h"
@@ -32,6 +34,9 @@ class Tensor {
   static Tensor arange(int64_t begin, int64_t end, int64_t step = 1, DType dtype = DType::i64);
   /// The identity matrix (n, n), on the CPU.
   static Tensor eye(int64_t n, DType dtype = DType::f32);
+  /// From nested lists of numbers: of({{1, 2, 3}, {4, 5, 6}}) is (2, 3). Throws Error where lists differ in shape.
+  struct Nested;
+  static Tensor of(const Nested& values, DType dtype = DType::f32);
   /// From elements in row-major order. Throws Error if their number does not match the shape.
   template <class T>
   static Tensor from(const Shape& shape, const std::vector<T>& values);
@@ -91,8 +96,14 @@ class Tensor {
   Tensor as_rows() const;
   Tensor transpose(int axis_a, int axis_b) const;
   Tensor permute(const std::vector<int>& axes) const;
-  /// Elements [begin, end) of one axis.
-  Tensor slice(int axis, int64_t begin, int64_t end) const;
+  /// Every `step`th element of [begin, end) of one axis; bounds below 0 count from its end. Throws Error unless 0 ≤
+  /// begin ≤ end ≤ size and step ≥ 1.
+  Tensor slice(int axis, int64_t begin, int64_t end = to_end, int64_t step = 1) const;
+  static constexpr int64_t to_end = INT64_MAX;
+  /// Element i of one axis, which vanishes; i below 0 counts from its end.
+  Tensor select(int axis, int64_t i) const;
+  /// Element i of the first axis: x[2][-1].
+  Tensor operator[](int64_t i) const { return select(0, i); }
   /// Broadcasts axes of size 1 (and missing leading ones) with stride 0.
   Tensor expand(const Shape& shape) const;
   /// Itself, or a row-major copy: the only place where strided tensors become contiguous.
@@ -120,6 +131,16 @@ class Tensor {
   Shape shape_, strides_;
   int64_t offset_ = 0;
   DType dtype_ = DType::f32;
+};
+
+/// A number, or a list of them: what Tensor::of() takes.
+struct Tensor::Nested {
+  template <class T>
+  requires std::is_arithmetic_v<T> Nested(T value) : values{static_cast<double>(value)} {}  // NOLINT: a number is one
+  Nested(std::initializer_list<Nested> parts);
+
+  Shape shape;                 ///< () of a number
+  std::vector<double> values;  ///< row-major
 };
 
 /// "f32 (2, 3) [[1, 2, 3], [4, 5, 6]]": at most three elements from each end of an axis.

@@ -1,9 +1,8 @@
 #include "engine/ops/elementwise/binary.h"
 
-#include "engine/ops/elementwise/binary_list.h"
-
 #include "autograd/ops.h"
 #include "engine/ops/elementwise/unary.h"
+#include "engine/ops/operators.h"
 
 namespace headroom::autograd {
 
@@ -51,7 +50,8 @@ Var div(const Var& a, const Var& b) {
                   needs[1] ? engine::NAME##_grad_b(dy, kept_a, kept_b) : Tensor()};                                   \
         },                                                                                                            \
         saved("a", a), saved("b", b));                                                                                \
-  }
+  }                                                                                                                   \
+  Var NAME(const Var& a, double b) { return NAME(a, engine::scalar_like(#NAME, b, a.value())); }
 HEADROOM_SLOPED_OPS(HEADROOM_DEFINE)
 #undef HEADROOM_DEFINE
 

@@ -35,24 +35,27 @@ Var transpose(const Var& x, int axis_a, int axis_b) {
       axis_a, axis_b);
 }
 
-Var slice(const Var& x, int axis, int64_t begin, int64_t end) {
+Var slice(const Var& x, int axis, int64_t begin, int64_t end, int64_t step) {
   return record(
-      "slice", x.value().slice(axis, begin, end), {x},
-      [](const Tensor& dy, const Needs&, const Shape& kept_shape, int kept_axis, int64_t kept_begin,
-         int64_t kept_end) -> std::vector<Tensor> {
+      "slice", x.value().slice(axis, begin, end, step), {x},
+      [](const Tensor& dy, const Needs&, const Shape& kept_shape, int kept_axis, int64_t kept_begin, int64_t kept_end,
+         int64_t kept_step) -> std::vector<Tensor> {
         const Tensor dx = Tensor::zeros(kept_shape, dy.dtype(), dy.device());
-        engine::copy_inplace(dx.slice(kept_axis, kept_begin, kept_end), dy);
+        engine::copy_inplace(dx.slice(kept_axis, kept_begin, kept_end, kept_step), dy);
         return {dx};
       },
-      x.shape(), axis, begin, end);
+      x.shape(), axis, begin, end, step);
 }
 
 Var select(const Var& x, int axis, int64_t i) {
   require(x.defined(), "select: operand x is undefined");
   const int along = x.shape().index(axis, "select");
-  if (i < 0 || i >= x.dim(along)) fail("select: {} is outside axis {} of shape {}", i, axis, x.shape().str());
-  return reshape(slice(x, along, i, i + 1), x.shape().without(along));
+  const int64_t n = x.dim(along), at = i < 0 ? i + n : i;
+  if (at < 0 || at >= n) fail("select: {} is outside axis {} of shape {}", i, axis, x.shape().str());
+  return reshape(slice(x, along, at, at + 1), x.shape().without(along));
 }
+
+Var Var::operator[](int64_t i) const { return select(*this, 0, i); }
 
 Var squeeze(const Var& x, int axis) {
   require(x.defined(), "squeeze: operand x is undefined");

@@ -233,6 +233,49 @@ static inline Vec log(Vec x) {
   return select(x == x, y, x);
 }
 
+/// ln(1 + x) within 4 ulp, by Kahan's quotient: the rounding of 1 + x cancels.
+static inline Vec log1p(Vec x) {
+  const Vec u = x + Vec(1.0f), d = u - Vec(1.0f);
+  return select((d == Vec(0.0f)) | (x == Vec(__builtin_inff())), x, log(u) * (x / d));
+}
+
+/// e^x - 1 within 3 ulp: e^r - 1 as a polynomial, times 2^n, plus 2^n - 1.
+static inline Vec expm1(Vec x) {
+  const Vec n = detail::round_near(x * Vec(1.44269504f));
+  const Vec r = fma(n, Vec(-1.42860682030941723e-6f), fma(n, Vec(-0.693145751953125f), x));
+  Vec p(1.984127e-4f);
+  p = fma(p, r, Vec(1.388889e-3f));
+  p = fma(p, r, Vec(8.3333333e-3f));
+  p = fma(p, r, Vec(4.1666667e-2f));
+  p = fma(p, r, Vec(1.6666667e-1f));
+  p = fma(p, r, Vec(0.5f));
+  const Vec q = fma(r * r, p, r), power = detail::as_float((detail::to_int(n) + 127) << 23);
+  return select(abs(x) < Vec(17.0f), fma(power, q, power - Vec(1.0f)), exp(x) - Vec(1.0f));
+}
+
+/// sin(x + quarters · π/2) within 1 ulp, also next to its zeros: in f64, where a multiple of π/2 below 2^20 is exact to
+/// 2^-67; further out by the C library.
+static inline Vec sine(Vec x, int quarters) {
+  typedef double Wide __attribute__((vector_size(lanes * 8)));
+  typedef int64_t Bits __attribute__((vector_size(lanes * 8)));
+  const Wide wide = __builtin_convertvector(x.v, Wide), shifted = wide * 0.63661977236758134308 + 0x1.8p52;
+  const Wide n = shifted - 0x1.8p52, r = (wide - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34, z = r * r;
+  const Wide odd = r * (1 + z * (-1 / 6.0 + z * (1 / 120.0 + z * (-1 / 5040.0 + z * (1 / 362880.0)))));
+  const Wide even = 1 + z * (-0.5 + z * (1 / 24.0 + z * (-1 / 720.0 + z * (1 / 40320.0 - z * (1 / 3628800.0)))));
+  const Bits quadrant = reinterpret_cast<Bits>(shifted) + quarters, is_even = -(quadrant & 1);
+  const Bits bits = (is_even & reinterpret_cast<Bits>(even)) | (~is_even & reinterpret_cast<Bits>(odd));
+  Vec y = __builtin_convertvector(reinterpret_cast<Wide>(bits ^ ((quadrant & 2) << 62)), RawF);
+  const Mask is_far = abs(x) >= Vec(0x1p20f);
+  if (any(is_far))
+    for (int i = 0; i < lanes; ++i) {
+      const double at = static_cast<double>(x.v[i]);
+      if (is_far.v[i]) y.v[i] = static_cast<float>(quarters == 0 ? __builtin_sin(at) : __builtin_cos(at));
+    }
+  return y;
+}
+static inline Vec sin(Vec x) { return sine(x, 0); }
+static inline Vec cos(Vec x) { return sine(x, 1); }
+
 /// Within 2 ulp: an odd polynomial below 0.625, else 1 - 2/(e^{2|x|} + 1).
 static inline Vec tanh(Vec x) {
   const Vec a = abs(x), z = x * x;

@@ -36,6 +36,10 @@ TEST_CASE("operators: tensors with tensors and with numbers") {
   const Tensor x = tensor({1, -2, 4}), y = tensor({2, 2, 8});
   CHECK(values(x + y) == Values{3, 0, 12});
   CHECK(values(x - y) == Values{-1, -4, -4});
+  CHECK(values(Var(x) * y) == Values{2, -4, 32});  // a tensor beside a variable is a constant
+  CHECK(values(x - Var(y)) == Values{-1, -4, -4});
+  CHECK(values(mse(Var(x), y)) == Values{11});
+  CHECK(values(Var(x)[-1]) == Values{4});
   CHECK(values(x * y) == Values{2, -4, 32});
   CHECK(values(x / y) == Values{0.5, -1, 0.5});
   CHECK(values(-x) == Values{-1, 2, -4});

@@ -104,6 +104,36 @@ TEST_CASE("tensor: clone and copy_inplace") {
   CHECK(target.to_vector<float>() == Values{0, 1, 2, 3, 4, 5, 3, 4, 5, 0, 0, 0});
 }
 
+TEST_CASE("tensor: nested lists, elements, steps, bounds from the end") {
+  const Tensor x = Tensor::of({{1, 2, 3}, {4, 5, 6}});
+  CHECK(x.str() == "f32 (2, 3)");
+  CHECK(x.to_vector<float>() == Values{1, 2, 3, 4, 5, 6});
+  CHECK(Tensor::of({{7}}, DType::i64).str() == "i64 (1, 1)");
+  CHECK(Tensor::of(2.5).item() == 2.5);
+  CHECK(Tensor::of({}).shape() == Shape{0});
+  CHECK_THROWS_WITH(Tensor::of({{1, 2}, {3}}), "tensor: a list of (2) and (1): all parts need one shape");
+  CHECK(x[1][-1].item() == 6);
+  CHECK(x[-2].shares_storage(x));
+  CHECK_THROWS_WITH(x[2], "select: 2 is outside axis 0 of shape (2, 3)");
+  CHECK(x.slice(1, 0, Tensor::to_end, 2).to_vector<float>() == Values{1, 3, 4, 6});
+  CHECK(x.slice(1, -2, -1).to_vector<float>() == Values{2, 5});
+  CHECK(x.transpose(0, 1).slice(0, 0, 3, 2).to_vector<float>() == Values{1, 4, 3, 6});
+  CHECK(x.slice(1, 3).numel() == 0);
+  CHECK_THROWS_AS(x.slice(1, -4), Error);
+}
+
+TEST_CASE("tensor: transposed copies go by tiles of any size") {
+  for (const Shape& shape : {Shape{3, 50, 37}, Shape{2, 16, 32}, Shape{1, 1, 5}, Shape{4, 33, 1}}) {
+    const Tensor x = counting(shape), y = x.transpose(1, 2).contiguous(), z = x.transpose(0, 2).to(DType::f64);
+    for (int64_t i = 0; i < shape[0]; ++i)
+      for (int64_t j = 0; j < shape[1]; ++j)
+        for (int64_t k = 0; k < shape[2]; ++k) {
+          REQUIRE(y[i][k][j].item() == x[i][j][k].item());
+          REQUIRE(z[k][j][i].item() == x[i][j][k].item());
+        }
+  }
+}
+
 TEST_CASE("tensor: what cannot be done is an error that names the shapes") {
   const Tensor x = counting({2, 3});
   CHECK_THROWS_WITH(x.reshape({4, 2}), "reshape: 6 elements do not fit: from (2, 3) to (4, 2)");

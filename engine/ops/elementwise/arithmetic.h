@@ -1,8 +1,8 @@
 #pragma once
 #include "engine/math.h"
 
-// The four operations on two operands, and the larger and smaller of two. If the gradient is not an op of its own, the
-// functor has the slopes dy/da and dy/db.
+// The four operations on two operands, the larger and smaller of two, and functions with a parameter as b. If the
+// gradient is not an op of its own, the functor has the slopes dy/da and dy/db.
 namespace headroom::engine {
 
 /// y = a + b;  da = dy, db = dy (summed over broadcast axes by the tape).
@@ -66,6 +66,22 @@ struct Minimum {
   template <class T>
   HEADROOM_HD static T slope_b(T a, T b) {
     return Maximum::slope_a(a, b);
+  }
+};
+
+/// y = a if a > 0, else a · b;  da = dy if a > 0, else dy · b;  db = 0 if a > 0, else dy · a.
+struct LeakyRelu {
+  template <class T>
+  HEADROOM_HD static T f(T a, T b) {
+    return select(a > T(0.0f), a, a * b);
+  }
+  template <class T>
+  HEADROOM_HD static T slope_a(T a, T b) {
+    return select(a > T(0.0f), T(1.0f), b);
+  }
+  template <class T>
+  HEADROOM_HD static T slope_b(T a, [[maybe_unused]] T b) {
+    return select(a > T(0.0f), T(0.0f), a);
   }
 };
 

@@ -12,4 +12,5 @@
 /// The ops among them whose functors have slopes, and so a gradient NAME_grad.
 #define HEADROOM_SLOPED_OPS(X) \
   X(maximum, Maximum)          \
-  X(minimum, Minimum)
+  X(minimum, Minimum)          \
+  X(leaky_relu, LeakyRelu)

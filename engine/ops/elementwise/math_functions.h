@@ -112,4 +112,74 @@ struct Rsqrt {
   }
 };
 
+/// y = ln(1 + x), without its cancellation near 0;  dx = dy / (1 + x). f32: y within 4 ulp, f' within 1.5.
+struct Log1p {
+  static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double low = -0.8, high = 4;
+  static constexpr double ulps = 4, slope_ulps = 1.5;
+  static constexpr bool slope_has_zero = false;
+  template <class T>
+  HEADROOM_HD static T f(T x) {
+    using std::log1p;
+    return log1p(x);
+  }
+  template <class T>
+  HEADROOM_HD static T df([[maybe_unused]] T x, [[maybe_unused]] T y) {
+    return T(1.0f) / (T(1.0f) + x);
+  }
+};
+
+/// y = e^x - 1, without its cancellation near 0;  dx = dy · e^x. f32: y and f' within 3 ulp.
+struct Expm1 {
+  static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double exponentials = 1;
+  static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 3, slope_ulps = 3;
+  static constexpr bool slope_has_zero = false;
+  template <class T>
+  HEADROOM_HD static T f(T x) {
+    using std::expm1;
+    return expm1(x);
+  }
+  template <class T>
+  HEADROOM_HD static T df([[maybe_unused]] T x, [[maybe_unused]] T y) {
+    using std::exp;
+    return exp(x);
+  }
+};
+
+/// y = sin x;  dx = dy · cos x. f32: y and f' within 2 ulp, for every x.
+struct Sin {
+  static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 2, slope_ulps = 2;
+  static constexpr bool slope_has_zero = true;
+  template <class T>
+  HEADROOM_HD static T f(T x) {
+    using std::sin;
+    return sin(x);
+  }
+  template <class T>
+  HEADROOM_HD static T df([[maybe_unused]] T x, [[maybe_unused]] T y) {
+    using std::cos;
+    return cos(x);
+  }
+};
+
+/// y = cos x;  dx = -dy · sin x. f32: y and f' within 2 ulp, for every x.
+struct Cos {
+  static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 2, slope_ulps = 2;
+  static constexpr bool slope_has_zero = true;
+  template <class T>
+  HEADROOM_HD static T f(T x) {
+    return Sin::df(x, x);
+  }
+  template <class T>
+  HEADROOM_HD static T df([[maybe_unused]] T x, [[maybe_unused]] T y) {
+    return -Sin::f(x);
+  }
+};
+
 }  // namespace headroom::engine

@@ -8,6 +8,11 @@
   X(abs, Abs)                 \
   X(exp, Exp)                 \
   X(log, Log)                 \
+  X(log1p, Log1p)             \
+  X(expm1, Expm1)             \
+  X(sin, Sin)                 \
+  X(cos, Cos)                 \
+  X(erf, Erf)                 \
   X(sqrt, Sqrt)               \
   X(rsqrt, Rsqrt)             \
   X(tanh, Tanh)               \

@@ -59,15 +59,23 @@ OpSamples transpose_samples() {
 }
 
 OpSamples slice_samples() {
-  const auto of = [](int axis, int64_t begin, int64_t end) {
-    return [=](const std::vector<Var>& in) { return slice(in[0], axis, begin, end); };
+  const auto of = [](int axis, int64_t begin, int64_t end, int64_t step = 1) {
+    return [=](const std::vector<Var>& in) { return slice(in[0], axis, begin, end, step); };
   };
   OpSamples out;
-  out.samples = {{"typical", one({3, 7, 5}), of(1, 2, 6)},   {"last axis", one({3, 7, 5}), of(-1, 1, 4)},
-                 {"first axis", one({5, 3}), of(0, 0, 2)},   {"whole", one({3, 5}), of(1, 0, 5)},
-                 {"size-1", one({1}), of(0, 0, 1)},          {"empty", one({0, 4}), of(1, 1, 3)},
-                 {"nothing of it", one({3, 4}), of(1, 2, 2)}};
+  out.samples = {{"typical", one({3, 7, 5}), of(1, 2, 6)},
+                 {"last axis", one({3, 7, 5}), of(-1, 1, 4)},
+                 {"first axis", one({5, 3}), of(0, 0, 2)},
+                 {"whole", one({3, 5}), of(1, 0, 5)},
+                 {"size-1", one({1}), of(0, 0, 1)},
+                 {"empty", one({0, 4}), of(1, 1, 3)},
+                 {"nothing of it", one({3, 4}), of(1, 2, 2)},
+                 {"steps", one({3, 7, 5}), of(1, 1, 7, 3)},
+                 {"from the end", one({3, 7}), of(1, -5, -1, 2)},
+                 {"to the end", one({7, 3}), of(0, 2, Tensor::to_end)}};
   out.refusals = {{"beyond the end", one({2, 3}), of(1, 1, 4), {"slice", "(2, 3)", "[1, 4)"}},
+                  {"before the start", one({2, 3}), of(1, -4, 2), {"slice", "(2, 3)", "[-4, 2)"}},
+                  {"backwards", one({2, 3}), of(1, 0, 3, -1), {"slice", "step of -1"}},
                   {"reversed", one({2, 3}), of(1, 2, 1), {"slice", "(2, 3)", "[2, 1)"}},
                   {"no such axis", one({2, 3}), of(2, 0, 1), {"(2, 3)", "axis 2"}}};
   out.value = out.gradient = {0};
@@ -85,7 +93,7 @@ OpSamples select_samples() {
                  {"size-1", one({1}), of(0, 0)},
                  {"empty", one({0, 4}), of(1, 3)}};
   out.refusals = {{"beyond the end", one({2, 3}), of(1, 3), {"select", "(2, 3)", "3", "axis 1"}},
-                  {"negative", one({2, 3}), of(1, -1), {"select", "(2, 3)", "-1"}},
+                  {"negative", one({2, 3}), of(1, -4), {"select", "(2, 3)", "-4"}},
                   {"no such axis", one({2, 3}), of(2, 0), {"select", "(2, 3)", "axis 2"}}};
   out.value = out.gradient = {0};
   return out;
