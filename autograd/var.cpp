@@ -234,6 +234,13 @@ const Tensor& Var::value() const {
 
 bool Var::requires_grad() const { return node_ && node_->requires_grad; }
 
+void Var::set_requires_grad(bool required) const {
+  require(defined() && !node_->vjp, "set_requires_grad: {} is no leaf", value());
+  require(engine::is_floating(value().dtype()), "set_requires_grad: {} cannot have a gradient", value());
+  require(!is_bound(), "set_requires_grad: {} is in an optimizer's arena: call this before", value());
+  node_->requires_grad = required;
+}
+
 Tensor Var::grad() const { return node_ && !node_->grad_fresh ? node_->grad : Tensor(); }
 
 void Var::zero_grad() const {

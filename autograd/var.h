@@ -71,6 +71,9 @@ class Var {
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
+  /// Freezes a leaf, or makes it a variable to differentiate by, for graphs built from now on. Throws Error for another
+  /// value, for a dtype without gradients, and while an arena holds it, whose optimizer would go on with it.
+  void set_requires_grad(bool required) const;
   /// Element i of the first axis (autograd::select): x[2][-1].
   Var operator[](int64_t i) const;
   /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves

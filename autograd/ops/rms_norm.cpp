@@ -1,6 +1,6 @@
 #include "engine/ops/rms_norm/rms_norm.h"
 
-#include "autograd/ops.h"
+#include "autograd/ops/rms_norm.h"
 #include "engine/error.h"
 
 namespace headroom::autograd {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/ops/scale/scale.h"
 #include "engine/optim/update.h"
 
 namespace headroom::autograd {
@@ -143,5 +144,16 @@ void ParameterArena::keep_gradients() const {
 }
 
 double ParameterArena::gradient_norm() const { return engine::norm(gradients()); }
+
+double clip_gradients(const std::vector<ParameterArena>& arenas, double max_norm) {
+  require(max_norm > 0, "clip_gradients: to a norm of {}", max_norm);
+  double norm = 0;
+  for (const ParameterArena& arena : arenas) norm = std::hypot(norm, arena.gradient_norm());
+  require(std::isfinite(norm), "clip_gradients: the gradients' norm is {}", norm);
+  if (norm > max_norm)
+    for (const ParameterArena& arena : arenas)
+      engine::copy_inplace(arena.gradients(), engine::scale(arena.gradients(), max_norm / norm));
+  return norm;
+}
 
 }  // namespace headroom::autograd

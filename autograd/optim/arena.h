@@ -64,4 +64,9 @@ class ParameterArena {
   std::shared_ptr<const char> identity_;  ///< identifies this arena to its leaves
 };
 
+/// √Σg² over all arenas. If it is above `max_norm`, scales their gradients so that it is `max_norm`: one clip for
+/// groups of parameters with optimizers, and so rates, of their own. Throws Error, changing nothing, if it is not
+/// finite.
+double clip_gradients(const std::vector<ParameterArena>& arenas, double max_norm);
+
 }  // namespace headroom::autograd

@@ -8,11 +8,12 @@ namespace headroom::models {
 using engine::Shape;
 using engine::Tensor;
 
-/// Draws initial parameters by a config's scheme from rng's stream "init", in the order of the calls.
+/// Draws initial parameters by a scheme from rng's stream "init", in the order of the calls.
 class Initializer {
  public:
-  Initializer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)
-      : init_(config.init), layers_(config.layers), rng_(rng), dtype_(dtype) {}
+  /// `layers`: the residual branches' number, for InitScheme::gpt2.
+  Initializer(const Init& init, int64_t layers, engine::Rng& rng, engine::DType dtype)
+      : init_(init), layers_(layers), rng_(rng), dtype_(dtype) {}
 
   /// A Projection's matrix (out, in). `ends_branch`: its product is added to the residual stream.
   Tensor weight(int64_t out, int64_t in, bool ends_branch = false) const;

@@ -1,6 +1,7 @@
 #include "models/weights/module.h"
 
 #include <algorithm>
+#include <map>
 #include <regex>
 
 #include "engine/error.h"
@@ -26,6 +27,38 @@ std::vector<std::pair<std::string, Tensor>> Module::weights() const {
   for (const auto& [name, child] : children_)
     for (auto& [path, tensor] : child->weights()) all.emplace_back(name + "." + path, tensor);
   return all;
+}
+
+std::vector<Parameter> Module::leaves() const {
+  std::vector<Parameter> all;
+  for (const Entry& entry : own_)
+    if (entry.leaf.var.defined()) all.push_back(entry.leaf);
+  for (const auto& [name, child] : children_)
+    for (Parameter& leaf : child->leaves()) all.push_back({name + "." + leaf.name, leaf.var, leaf.decays});
+  return all;
+}
+
+void Module::load(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  std::map<std::string, Tensor> given;
+  for (const auto& [name, tensor] : tensors)
+    require(given.emplace(name, tensor).second, "load: '{}' is given twice", name);
+  const std::vector<Parameter> all = leaves();
+  for (const Parameter& leaf : all) {
+    const auto found = given.find(leaf.name);
+    require(found != given.end(), "load: no '{}'", leaf.name);
+    const Tensor& own = leaf.var.value();
+    require(found->second.shape() == own.shape(), "load: '{}' is {}, expected {}", leaf.name, found->second, own);
+    require(leaf.var.grad_dtype() == own.dtype(), "load: '{}' is a copy of an optimizer's weight: load before",
+            leaf.name);
+  }
+  std::vector<Tensor> values;
+  for (const Parameter& leaf : all) values.push_back(given.extract(leaf.name).mapped().to(leaf.var.value().device()));
+  require(given.empty(), "load: there is no weight '{}'", given.empty() ? "" : given.begin()->first);
+  for (size_t i = 0; i < all.size(); ++i) engine::convert_inplace(all[i].var.value(), values[i]);
+}
+
+void Module::set_requires_grad(bool required) {
+  for (const Parameter& leaf : leaves()) leaf.var.set_requires_grad(required);
 }
 
 int64_t Module::parameter_count() const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <fmt/core.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,8 +39,14 @@ class Module {
   engine::Device device() const;
   /// Its path below the outermost module: "blocks[2].attention"; "" for the outermost.
   std::string path() const;
+  /// Writes tensors under the names of weights() into these, converted to their dtype. Throws Error, changing nothing,
+  /// for a weight without a tensor, a tensor without a weight, another shape, and a bf16 copy of an optimizer's f32
+  /// one.
+  void load(const std::vector<std::pair<std::string, Tensor>>& tensors);
+  /// Var::set_requires_grad() of every weight below this module that is not quantised.
+  void set_requires_grad(bool required);
   /// One line: "linear 256 -> 1024, bias".
-  virtual std::string describe() const = 0;
+  virtual std::string describe() const { return fmt::format("{} weights", parameter_count()); }
 
  protected:
   /// Calls f() and adds this module's path to any Error.
@@ -64,6 +72,8 @@ class Module {
   };
   void add_entry(Entry entry);
   const Tensor* first_weight() const;  ///< null if all are quantised
+  /// Every leaf below this module, trained or frozen.
+  std::vector<Parameter> leaves() const;
 
   std::vector<Entry> own_;
   std::vector<std::pair<std::string, Module*>> children_;

@@ -10,6 +10,8 @@ namespace headroom::models {
 /// Draws a tensor if the source is an init scheme; other sources ignore it.
 using Draw = std::function<Tensor(const Initializer&)>;
 
+class WeightScope;
+
 /// The source of a model's weights: an init scheme, a file, or tensors in memory. A model asks for each weight once, by
 /// name ("blocks.2.attention.0.q_proj.weight"), in the config's order. The source decides if a weight is trained and
 /// how a matrix is kept. Threads: one at a time.
@@ -28,6 +30,8 @@ class WeightSource {
   virtual Var tensor(const std::string& name, const Shape& shape, const Draw& draw) = 0;
   /// f32 or f64: the dtype of activations and of all weights that are not quantised.
   virtual engine::DType dtype() const = 0;
+  /// The scope of a part of the outermost module.
+  WeightScope at(const std::string& part);
   /// Call it after the model has its weights: throws Error if something given was never asked for.
   virtual void finish() const {}
 };
@@ -55,5 +59,7 @@ class WeightScope {
   WeightSource* source_;
   std::string path_;
 };
+
+inline WeightScope WeightSource::at(const std::string& part) { return {*this, part}; }
 
 }  // namespace headroom::models

@@ -24,8 +24,8 @@ Var leaf_of(const std::string& name, const Tensor& given, const Shape& shape, co
 
 }  // namespace
 
-DrawnWeights::DrawnWeights(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)
-    : initializer_(config, rng, dtype) {
+DrawnWeights::DrawnWeights(engine::Rng& rng, engine::DType dtype, const Init& init, int64_t layers)
+    : initializer_(init, layers, rng, dtype) {
   require_real(dtype);
 }
 

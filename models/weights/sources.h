@@ -10,11 +10,15 @@
 
 namespace headroom::models {
 
-/// Draws every weight by the config's scheme from rng's stream "init", in the order asked; all are trained.
+/// Draws every weight by a scheme from rng's stream "init", in the order asked; all are trained. Layers are made of it
+/// with or without a TransformerConfig: `Projection({.in = 3, .out = 2, .bias = true}, weights.at("out"))`.
 class DrawnWeights : public WeightSource {
  public:
   /// Throws Error unless dtype is f32 or f64.
-  DrawnWeights(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype);
+  explicit DrawnWeights(engine::Rng& rng, engine::DType dtype = engine::DType::f32, const Init& init = {},
+                        int64_t layers = 1);
+  DrawnWeights(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)
+      : DrawnWeights(rng, dtype, config.init, config.layers) {}
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
   engine::DType dtype() const override { return initializer_.dtype(); }
 

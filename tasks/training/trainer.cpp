@@ -34,7 +34,7 @@ void decide(std::vector<autograd::Parameter>& parameters, const std::vector<std:
 
 int size_of(const Ranks* ranks) { return ranks ? ranks->size() : 1; }
 
-autograd::ParameterArena arena_of(const models::Transformer& model, const TrainerConfig& config) {
+autograd::ParameterArena arena_of(const models::Module& model, const TrainerConfig& config) {
   require(config.batch >= 1, "trainer: a batch of {} sequences", config.batch);
   require(config.accumulate >= 1, "trainer: a batch in {} parts", config.accumulate);
   require(config.clip >= 0, "trainer: gradients clipped to a norm of {}", config.clip);
@@ -100,8 +100,27 @@ class RelativeKeys {
 
 Trainer::Trainer(const models::Transformer& model, const Objective& objective, const TrainerConfig& config,
                  engine::Rng rng)
+    : Trainer(
+          model, objective,
+          [&model, &objective](const Batch& batch, const auto& context) {
+            return objective.loss_of(model, batch, context);
+          },
+          config, std::move(rng)) {}
+
+Trainer::Trainer(const models::Module& model, Forward forward, const Objective& objective, const TrainerConfig& config,
+                 engine::Rng rng)
+    : Trainer(
+          model, objective,
+          [&objective, run = std::move(forward)](const Batch& batch, const auto& context) {
+            return objective.loss(run(batch.input, context), batch);
+          },
+          config, std::move(rng)) {}
+
+Trainer::Trainer(const models::Module& model, const Objective& objective, LossOf loss_of, const TrainerConfig& config,
+                 engine::Rng rng)
     : model_(model),
       objective_(objective),
+      loss_of_(std::move(loss_of)),
       config_(config),
       rng_(std::move(rng)),
       arena_(arena_of(model, config)),
@@ -118,7 +137,7 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
 }
 
 Var Trainer::loss(const Batch& batch) {
-  return objective_.loss_of(model_, batch, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});
+  return loss_of_(batch, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});
 }
 
 void Trainer::plan_rates() {

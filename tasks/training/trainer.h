@@ -31,10 +31,15 @@ enum class Phase { batch, forward, backward, update };
 /// `note` then says so once.
 class Trainer {
  public:
+  /// A model's forward pass, for any Module: its input (of a Batch) and what a pass gets besides → what loss() takes.
+  using Forward = std::function<Var(const Tensor& input, const models::ForwardContext& context)>;
   /// Binds the model's parameters to an arena on the device; model and objective must outlive the trainer. `rng`
   /// continues from drawing the weights. Throws Error for settings out of range, if a pattern in decay or no_decay
   /// matches no parameter, and if another trainer has the model.
   Trainer(const models::Transformer& model, const Objective& objective, const TrainerConfig& config, engine::Rng rng);
+  /// The same for a model of your own: `forward` runs it, and objective.loss() takes the result as it is.
+  Trainer(const models::Module& model, Forward forward, const Objective& objective, const TrainerConfig& config,
+          engine::Rng rng);
   Trainer(const models::Transformer&&, const Objective&, const TrainerConfig&, engine::Rng) = delete;  ///< a temporary
   Trainer(const models::Transformer&, const Objective&&, const TrainerConfig&, engine::Rng) = delete;
   Trainer(const Trainer&) = delete;
@@ -86,8 +91,13 @@ class Trainer {
   void run_tree(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done);
   void run_step(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& on_phase);
 
-  const models::Transformer& model_;
+  using LossOf = std::function<Var(const Batch& batch, const models::ForwardContext& context)>;
+  Trainer(const models::Module& model, const Objective& objective, LossOf loss_of, const TrainerConfig& config,
+          engine::Rng rng);
+
+  const models::Module& model_;
   const Objective& objective_;
+  const LossOf loss_of_;
   const TrainerConfig config_;
   engine::Rng rng_;
   const autograd::ParameterArena arena_;

@@ -16,15 +16,15 @@ namespace headroom::tasks {
 /// Settings of a Trainer.
 struct TrainerConfig {
   autograd::OptimizerConfig optimizer;
-  std::vector<autograd::ScheduleConfig> schedule;  ///< factors on optimizer.lr; none: constant
-  double clip = 0;                                 ///< largest global gradient norm; 0: no clipping
-  int64_t batch = 32;                              ///< sequences per step, new ones each time
-  int64_t accumulate = 1;                          ///< number of parts of a batch; their gradients add up
+  std::vector<autograd::ScheduleConfig> schedule{};  ///< factors on optimizer.lr; none: constant
+  double clip = 0;                                   ///< largest global gradient norm; 0: no clipping
+  int64_t batch = 32;                                ///< sequences per step, new ones each time
+  int64_t accumulate = 1;                            ///< number of parts of a batch; their gradients add up
   /// A power of two that divides `batch`. Above 1, the gradient is the sum of that many parts along a binary tree, run
   /// one at a time, each with its own dropout; `accumulate` must then be 1.
   int64_t parts = 1;
   Ranks* ranks = nullptr;  ///< processes that share the parts evenly, with the bits of one process; null: just this one
-  std::vector<std::string> decay, no_decay;  ///< patterns of parameter names that override the modules' choice
+  std::vector<std::string> decay{}, no_decay{};  ///< patterns of parameter names that override the modules' choice
   bool measures_norm = true;  ///< false: without clip, measures no gradient norm and does not check that it is finite
   /// The model reads bf16 copies of f32 masters, which the optimizer updates; activations are then bf16: docs/cuda.md.
   bool bf16_weights = false;

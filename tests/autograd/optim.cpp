@@ -406,6 +406,18 @@ TEST_CASE("muon: matrices move along an orthogonal factor, the rest as AdamW mov
   CHECK_THAT(make_optimizer(all, Layered().arena)->describe(), contains("on 1 matrices of 15 parameters"));
 }
 
+TEST_CASE("optim: one clip over the arenas of several groups") {
+  const Var a(Tensor::of({3, 0}), true), b(Tensor::of({4}), true);
+  const ParameterArena first({{"a", a}}), second({{"b", b}});
+  scale(sum(a * a) + sum(b * b), 0.5).backward();  // gradients (3, 0) and 4
+  CHECK(clip_gradients({first, second}, 10) == 5);
+  CHECK(b.grad().item() == 4);
+  CHECK(clip_gradients({first, second}, 2.5) == 5);
+  CHECK(a.grad().to_vector<float>() == std::vector<float>{1.5, 0});
+  CHECK(b.grad().item() == 2);
+  CHECK_THROWS_WITH(clip_gradients({first}, 0), "clip_gradients: to a norm of 0");
+}
+
 TEST_CASE("muon: f32 stays near its f64 twin, and a loaded state goes on with the same bits") {
   Layered exact(engine::DType::f64), whole, first;
   const auto twin = make_optimizer(muon, exact.arena), one = make_optimizer(muon, whole.arena);

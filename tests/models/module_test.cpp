@@ -1,5 +1,6 @@
 #include "models/weights/module.h"
 
+#include "autograd/optim/arena.h"
 #include "models/weights/projection.h"
 #include "models/weights/sources.h"
 #include "tests/support/catch.h"
@@ -63,6 +64,28 @@ TEST_CASE("an error inside a module says in which", "[models]") {
   CHECK(what.find("linear") == 0);
   CHECK(what.find("(4, 5)") != std::string::npos);
   CHECK(what.find("\n  in blocks[1].v_proj") != std::string::npos);
+}
+
+TEST_CASE("a module's weights are loaded in place, and frozen", "[models]") {
+  engine::Rng rng(1), other(2);
+  Whole whole(rng);
+  const Whole from(other);
+  const Var bias = whole.first.v_proj.bias();
+  whole.load(from.weights());
+  CHECK(bias.value().to_vector<float>() == from.first.v_proj.bias().value().to_vector<float>());
+  NamedTensors given = from.weights();
+  given[0].second = Tensor::full({5}, 3);
+  given.emplace_back("more", Tensor::zeros({1}));
+  CHECK_THROWS_WITH(whole.load(given), "load: there is no weight 'more'");
+  given.erase(given.begin() + 1, given.end());
+  CHECK_THROWS_WITH(whole.load(given), "load: no 'blocks.0.v_proj.weight'");
+  CHECK(whole.first.slopes.value().to_vector<float>()[0] == 0);  // nothing was written
+  whole.first.set_requires_grad(false);
+  CHECK(whole.parameters().size() == 3);
+  whole.first.set_requires_grad(true);
+  const autograd::ParameterArena arena(whole.parameters());
+  CHECK_THROWS_WITH(whole.set_requires_grad(false), testing::contains("is in an optimizer's arena"));
+  CHECK_THROWS_WITH((bias + bias).set_requires_grad(false), testing::contains("is no leaf"));
 }
 
 TEST_CASE("two parts or parameters of one name are refused", "[models]") {

@@ -137,13 +137,15 @@ files='libcurl|libcrypto|libClp|libCoinUtils'
 for kind in shared static; do
   if [ -z "$(find "$scratch/$kind" -name 'libheadroom-engine.so' -o -name 'libheadroom-engine.a')" ]; then
     echo "skipped: this build installs no $kind library"
-    skipped=$((skipped + 4))
+    skipped=$((skipped + 6))
     continue
   fi
   check "tensors alone, $kind" program $kind tensors engine "$cuda|$files|libpcre2|libutf8proc|libsqlite"
   check "gradients, $kind" program $kind gradients autograd "$cuda|$files|libpcre2|libutf8proc|libsqlite"
   check "a model from a file, $kind" program $kind decode models "$cuda|$files|libsqlite"
   check "training, $kind" program $kind train tasks "$cuda|libsqlite"
+  check "a recurrent network as code, $kind" program $kind char_rnn tasks "$cuda|libsqlite"
+  check "a vision transformer as code, $kind" program $kind vit tasks "$cuda|libsqlite"
 done
 
 # --- The program, from an empty folder: its studies, pages and completions were installed with it.
