@@ -12,9 +12,25 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Requests that may wait for their texts in a thread each, of the server's 64: the others answer what takes no time.
+constexpr int most_waiting = 48;
 constexpr const char* json_type = "application/json; charset=utf-8";
 
 HttpAnswer json_answer(std::string body) { return {200, json_type, std::move(body), ""}; }
+
+/// One of the requests that wait.
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<int>& all) : all_(all), count_(++all) {}
+  ~Waiting() { --all_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  bool is_too_many() const { return count_ > most_waiting; }
+
+ private:
+  std::atomic<int>& all_;
+  const int count_;
+};
 
 /// Cancels a request's texts when nobody reads them any more.
 struct Wanted {
@@ -57,11 +73,15 @@ HttpAnswer Endpoint::answer(const HttpRequest& request) {
 }
 
 HttpAnswer Endpoint::complete(const HttpRequest& request, bool is_chat) {
+  const Waiting waiting(waiting_);
+  if (waiting.is_too_many()) return protocol_error(503, "too many requests are waiting; ask again in a few seconds");
   CompletionRequest wanted;
   std::shared_ptr<Wanted> texts;
   try {
     wanted = read_request(request.body, is_chat, model_, tokenizer_);
-    texts = std::make_shared<Wanted>(service_.add(wanted.orders));
+    std::shared_ptr<TextBatch> batch = service_.add(wanted.orders);
+    if (!batch) return protocol_error(503, "too many texts are waiting; ask again in a few seconds");
+    texts = std::make_shared<Wanted>(std::move(batch));
   } catch (const BadRequest& error) {
     return {400, json_type, error_json(400, error.what(), error.param()), ""};
   } catch (const Error& error) {

@@ -34,6 +34,7 @@ class Endpoint {
   const models::Tokenizer& tokenizer_;
   const Guard guard_;
   std::atomic<uint64_t> requests_{0};
+  std::atomic<int> waiting_{0};
   std::atomic<bool> ends_{false};
 };
 

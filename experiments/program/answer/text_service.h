@@ -74,8 +74,8 @@ class TextService {
   TextService(const TextService&) = delete;
   TextService& operator=(const TextService&) = delete;
 
-  /// Queues the texts of a request. Throws Error naming the first prompt that is empty, has an id outside the
-  /// vocabulary or does not fit the context, and an option out of its range.
+  /// Queues the texts of a request; null if too many wait. Throws Error naming the first prompt that is empty, has an
+  /// id outside the vocabulary or does not fit the context, and an option out of its range.
   std::shared_ptr<TextBatch> add(const std::vector<TextOrder>& orders);
   /// Works until `ends`, in the caller's context.
   void run(const std::atomic<bool>& ends);
