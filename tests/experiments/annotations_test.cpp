@@ -46,7 +46,7 @@ TEST_CASE("what is no note and no tag is refused") {
   CHECK(contains(error_of([&] { store.add_note(std::string(4001, 'x')); }), "4001 bytes; at most 4000"));
   CHECK(contains(error_of([&] { store.add_note("\xff"); }), "no UTF-8 text"));
   CHECK(contains(error_of([&] { store.add_note(std::string("a\0b", 3)); }), "no UTF-8 text"));
-  for (const char* tag : {"a b", "a,b", "a\n", "\xc3"})
+  for (const char* tag : {"a b", "a,b", "a\n", "a\x7f", "\xc3"})
     CHECK(contains(error_of([&] { store.add_tag(tag); }), "a tag is one word without commas"));
   CHECK(contains(error_of([&] { store.add_tag(""); }), "the tag is empty"));
   CHECK(contains(error_of([&] { store.add_tag(std::string(61, 'x')); }), "at most 60"));
@@ -190,6 +190,10 @@ TEST_CASE("runs are found by study, by profile and by path") {
   CHECK(error_of([&] { find_run("b", out); }) == "'b' has several runs: b/paper, b/quick; name one of them");
   CHECK(contains(error_of([&] { find_run("c", out); }), "has no such run; there are a/quick, b/paper, b/quick"));
   CHECK(contains(error_of([&] { find_run("", out); }), "a run's name is empty"));
+  CHECK(find_run((out / "a").string(), "elsewhere").name() == "a/quick");
+  for (int i = 0; i < 18; ++i) RunStore store(out / "d" / std::to_string(i) / "store.sqlite");
+  CHECK(error_of([&] { find_run("c", out); }).ends_with("d/7, d/8, …"));
+  CHECK(contains(error_of([&] { remove_run({"c", "quick", out / "c" / "quick"}); }), "there is no run store"));
 }
 
 TEST_CASE("a run is deleted whole, but never one that a process trains or reads") {

@@ -434,6 +434,7 @@ TEST_CASE("notes, tags and imports are shared, too") {
   CHECK(store.tags() == std::vector<std::string>{"good", "new"});
   CHECK(store.plan().size() == 1);
   CHECK(store.find(id("a"))->test.at("mse") == 1.1);
+  CHECK_FALSE(store.find(id("b")));
 }
 
 TEST_CASE("a store of one host becomes a shared one with all that it has") {
