@@ -14,7 +14,7 @@ TEST_CASE("there is a page for the program and for each command, with its option
   CHECK(contains(program, ".TP\n\\fBrun\\fR\n"));
   CHECK(contains(program, ".SH COMMANDS\n.SS Studies\n.TP\n"));
   CHECK(contains(program, ".SS Tools\n"));
-  CHECK_FALSE(contains(program, "completion"));
+  CHECK_FALSE(contains(program, "\\fBcompletion\\fR"));
   const std::string run = read(folder / "pages/headroom-run.1");
   CHECK(contains(run, "\\fB\\-\\-profile\\fR"));
   CHECK(contains(read(folder / "pages/headroom-data.1"), "\\fBfetch\\fR"));
