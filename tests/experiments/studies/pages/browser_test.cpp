@@ -146,7 +146,7 @@ TEST_CASE("a browser shows the page of a probe, and each head's curves") {
   INFO(run.errors);
   REQUIRE(run.status == 0);
   const std::string page = testing::read_bytes(folder / "probe.html");
-  check_page(*browser, page, "probe", kViews, 6);
+  check_page(*browser, page, "probe", kViews, 7);
 
   // What the page says after each step stands where its errors would.
   std::string used = page;

@@ -5,6 +5,7 @@
 #include "experiments/output/file.h"
 #include "experiments/output/open.h"
 #include "experiments/output/plot/converter.h"
+#include "experiments/output/plot/pgf.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/program.h"
 #include "experiments/output/text.h"
@@ -166,6 +167,17 @@ TEST_CASE("the figures that a report begins with are written for LaTeX, and as P
   CHECK(contains(write_document_figures(study, made), "made: 1 figure for LaTeX, as PDF and as PNG\n"));
   CHECK(files_in(made) == 3);
   for (const char* type : {"pdf", "png"}) CHECK(read_bytes(made / (stem + "." + type)) == std::string(type) + "\n");
+}
+
+TEST_CASE("TeX reads names as text") {
+  Plot plot;
+  plot.title = "a\n\\input{b}";
+  plot.layers.resize(1);
+  plot.layers[0].legend = "\\input{a}%#$&_~^";
+  plot.layers[0].marks.resize(2);
+  const std::string text = pgf_of(plot);
+  CHECK(contains(text, R"(\addlegendentry{\textbackslash{}input\{a\}\%\#\$\&\_\~{}\^{}})"));
+  CHECK(text.starts_with("% a \\input{b}\n"));
 }
 
 TEST_CASE("a program that hangs is an error, and one that cannot be started") {
