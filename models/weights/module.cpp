@@ -68,6 +68,8 @@ int64_t Module::parameter_count() const {
   return count;
 }
 
+std::string Module::describe() const { return std::to_string(parameter_count()) + " weights"; }
+
 int64_t Module::weight_bytes() const {
   int64_t bytes = 0;
   for (const Entry& entry : own_) bytes += entry.bytes;

@@ -1,6 +1,4 @@
 #pragma once
-#include <fmt/core.h>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,8 +43,8 @@ class Module {
   void load(const std::vector<std::pair<std::string, Tensor>>& tensors);
   /// Var::set_requires_grad() of every weight below this module that is not quantised.
   void set_requires_grad(bool required);
-  /// One line: "linear 256 -> 1024, bias".
-  virtual std::string describe() const { return fmt::format("{} weights", parameter_count()); }
+  /// One line: "linear 256 -> 1024, bias"; unless it says more, how many weights there are.
+  virtual std::string describe() const;
 
  protected:
   /// Calls f() and adds this module's path to any Error.

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds patience{500};
 /// Texts whose keys and values take more than this wait for others to end; one always fits.
 constexpr int64_t most_cache_bytes = int64_t{160} << 20;
 /// A waiting text takes some kilobytes.
-constexpr size_t most_waiting = 1 << 14;
+constexpr size_t most_texts_waiting = 1 << 14;
 /// A product with stored blocks or 16-bit numbers adds up to so many rows as it does one (BatchGenerator).
 constexpr size_t most_rows_together = 8;
 
@@ -70,7 +70,7 @@ TextService::TextService(const models::Transformer& model, const models::Tokeniz
 TextService::~TextService() = default;
 
 std::shared_ptr<TextBatch> TextService::add(const std::vector<TextOrder>& orders) {
-  if (const std::lock_guard lock(mutex_); waiting_.size() + orders.size() > most_waiting) return nullptr;
+  if (const std::lock_guard lock(mutex_); waiting_.size() + orders.size() > most_texts_waiting) return nullptr;
   const auto batch = std::make_shared<TextBatch>(orders.size());
   std::deque<std::unique_ptr<Text>> texts;
   for (const TextOrder& order : orders) {
