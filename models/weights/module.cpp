@@ -9,12 +9,8 @@
 namespace headroom::models {
 
 std::vector<Parameter> Module::parameters() const {
-  std::vector<Parameter> all;
-  for (const Entry& entry : own_)
-    if (entry.leaf.var.defined() && entry.leaf.var.requires_grad()) all.push_back(entry.leaf);
-  for (const auto& [name, child] : children_)
-    for (Parameter& parameter : child->parameters())
-      all.push_back({name + "." + parameter.name, parameter.var, parameter.decays});
+  std::vector<Parameter> all = leaves();
+  std::erase_if(all, [](const Parameter& leaf) { return !leaf.var.requires_grad(); });
   return all;
 }
 
@@ -34,7 +30,8 @@ std::vector<Parameter> Module::leaves() const {
   for (const Entry& entry : own_)
     if (entry.leaf.var.defined()) all.push_back(entry.leaf);
   for (const auto& [name, child] : children_)
-    for (Parameter& leaf : child->leaves()) all.push_back({name + "." + leaf.name, leaf.var, leaf.decays});
+    for (const Parameter& leaf : child->leaves())
+      all.push_back({fmt::format("{}.{}", name, leaf.name), leaf.var, leaf.decays});
   return all;
 }
 

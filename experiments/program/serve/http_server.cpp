@@ -212,7 +212,7 @@ Response response_of_bytes(AnswerBodies::Body body) {
   Response response(MHD_create_response_from_buffer_with_free_callback_cls(
       bytes.size(), const_cast<char*>(bytes.data()), [](void* gone) { delete static_cast<AnswerBodies::Body*>(gone); },
       holder.get()));
-  if (response) holder.release();
+  if (response) static_cast<void>(holder.release());
   return response;
 }
 
@@ -224,7 +224,7 @@ Response response_of_stream(const SharedStream& stream) {
         return (*static_cast<SharedStream*>(from))->read(bytes, most);
       },
       holder.get(), [](void* gone) { delete static_cast<SharedStream*>(gone); }));
-  if (response) holder.release();
+  if (response) static_cast<void>(holder.release());
   return response;
 }
 
