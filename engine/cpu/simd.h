@@ -241,8 +241,10 @@ static inline Vec log1p(Vec x) {
 
 /// e^x - 1 within 3 ulp: e^r - 1 as a polynomial, times 2^n, plus 2^n - 1.
 static inline Vec expm1(Vec x) {
-  const Vec n = detail::round_near(x * Vec(1.44269504f));
-  const Vec r = fma(n, Vec(-1.42860682030941723e-6f), fma(n, Vec(-0.693145751953125f), x));
+  const Mask is_near = abs(x) < Vec(17.0f);
+  const Vec near = select(is_near, x, Vec(0.0f));  // no other fits an int below
+  const Vec n = detail::round_near(near * Vec(1.44269504f));
+  const Vec r = fma(n, Vec(-1.42860682030941723e-6f), fma(n, Vec(-0.693145751953125f), near));
   Vec p(1.984127e-4f);
   p = fma(p, r, Vec(1.388889e-3f));
   p = fma(p, r, Vec(8.3333333e-3f));
@@ -250,7 +252,7 @@ static inline Vec expm1(Vec x) {
   p = fma(p, r, Vec(1.6666667e-1f));
   p = fma(p, r, Vec(0.5f));
   const Vec q = fma(r * r, p, r), power = detail::as_float((detail::to_int(n) + 127) << 23);
-  return select(abs(x) < Vec(17.0f), fma(power, q, power - Vec(1.0f)), exp(x) - Vec(1.0f));
+  return select(is_near, fma(power, q, power - Vec(1.0f)), exp(x) - Vec(1.0f));
 }
 
 /// sin(x + quarters · π/2) within 1 ulp, also next to its zeros: in f64, where a multiple of π/2 below 2^20 is exact to

@@ -203,7 +203,7 @@ CompletionRequest read_request(const std::string& body, bool is_chat, const mode
   try {
     root = models::parse_json(body);
   } catch (const Error& error) {
-    refuse("", "the body is no JSON: {}", error.what());
+    refuse("", "the body: {}", error.what());
   }
   Keys keys(root);
   CompletionRequest out;

@@ -79,10 +79,11 @@ Json Response::scores_of(const TextOutput& output, size_t index, const Sent& aft
       offsets.push_back(offset);
       log_p.push_back(score == nullptr ? Json() : Json(score->log_p));
       Json likeliest;
-      // Two tokens may have one text: the likelier counts.
-      if (score != nullptr)
-        for (const auto& [id, p] : score->top)
-          if (const std::string name = text_of(id); !likeliest.contains(name)) likeliest[name] = p;
+      // Two tokens may have one text: the likelier counts. The token itself is always there, as the protocol has it.
+      if (score != nullptr) {
+        for (const auto& [id, p] : score->top) likeliest.emplace(text_of(id), p);
+        likeliest.emplace(text, score->log_p);
+      }
       top.push_back(std::move(likeliest));
     }
     offset += characters_in(text);

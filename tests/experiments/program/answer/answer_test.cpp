@@ -228,7 +228,7 @@ TEST_CASE("requests that are wrong are refused in the protocol's form", "[answer
     CHECK_THAT(error["message"].get<std::string>(), contains(words));
   };
   const std::string text = "/v1/completions", chat = "/v1/chat/completions";
-  refused(text, "{", 400, "", "the body is no JSON");
+  refused(text, "{", 400, "", "the body: is not JSON");
   refused(text, "[]", 400, "", "expected an object");
   refused(text, "{}", 400, "prompt", "prompt is missing");
   refused(text, R"({"prompt": 3})", 400, "prompt", "expected a text");
