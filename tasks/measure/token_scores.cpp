@@ -15,9 +15,8 @@ TokenScore score_of(const float* logits, int64_t vocab, int32_t token, int64_t t
   std::vector<int32_t> ids(static_cast<size_t>(vocab));
   std::iota(ids.begin(), ids.end(), 0);
   const auto end = ids.begin() + std::min(top, vocab);
-  std::partial_sort(ids.begin(), end, ids.end(), [&](int32_t a, int32_t b) {
-    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-  });
+  std::partial_sort(ids.begin(), end, ids.end(),
+                    [&](int32_t a, int32_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
   for (auto id = ids.begin(); id != end; ++id) out.top.emplace_back(*id, logits[*id] - norm);
   return out;
 }

@@ -10,8 +10,9 @@ namespace headroom::tasks {
 /// A token of a text and its log-probability after the tokens before it.
 struct TokenScore {
   int32_t token = 0;
-  double log_p = 0;                              ///< nats
-  std::vector<std::pair<int32_t, double>> top{};  ///< the likeliest tokens there, the likeliest first; the lowest id of a tie
+  double log_p = 0;  ///< nats
+  std::vector<std::pair<int32_t, double>>
+      top{};  ///< the likeliest tokens there, the likeliest first; the lowest id of a tie
 };
 
 /// The score of `token` under logits (V, f32), with the `top` likeliest tokens beside it.
