@@ -3,39 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <span>
 #include <utility>
 
+#include "models/generation/decode_step.h"
 #include "models/generation/generator.h"
 #include "models/model_cache.h"
 
 namespace headroom::models {
 namespace {
 
-/// Up to so many rows a product with stored blocks or 16-bit numbers adds as it does for one row, and the weights are
-/// multiplied as they lie.
-constexpr size_t rows_together = 8;
-
 struct GrowingText {
   Continuation text;
   std::optional<ModelCache> state;  ///< none: the text has ended
   Tensor logits;                    ///< f32 (V), of the next token
 };
-
-/// A token more of these texts, whose latest ones are not in their caches yet.
-void decode_one_each(const Transformer& model, std::span<GrowingText*> texts) {
-  std::vector<int64_t> latest;
-  std::vector<SequenceRows> rows;
-  for (GrowingText* own : texts) {
-    const auto row = static_cast<int64_t>(rows.size());
-    latest.push_back(own->text.tokens().back());
-    rows.push_back({.begin = row, .end = row + 1, .state = &*own->state});
-  }
-  const Tensor ids = Tensor::from({1, static_cast<int64_t>(latest.size())}, latest);  // (1, T)
-  const Tensor logits = model.decode_together(ids, rows).to(engine::DType::f32);      // (1, T, V)
-  for (size_t i = 0; i < texts.size(); ++i)
-    texts[i]->logits = logits.slice(1, rows[i].begin, rows[i].end).reshape({logits.dim(2)});
-}
 
 }  // namespace
 
@@ -81,8 +62,9 @@ BatchGeneration BatchGenerator::generate(const std::vector<std::vector<int32_t>>
     }
     if (is_first) out.prompt_seconds = seconds();
     std::erase_if(growing, [](const GrowingText* text) { return !text->state; });
-    for (size_t begin = 0; begin < growing.size(); begin += rows_together)
-      decode_one_each(model_, std::span(growing).subspan(begin, std::min(rows_together, growing.size() - begin)));
+    std::vector<NextToken> next;
+    for (GrowingText* text : growing) next.push_back({text->text.tokens().back(), &*text->state, &text->logits});
+    decode_one_each(model_, next, rows_together);
   }
   for (GrowingText& text : texts) {
     out.texts.push_back(text.text.finish());

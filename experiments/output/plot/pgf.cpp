@@ -50,9 +50,8 @@ std::string line_of(const Layer& layer, const Axis& y) {
   if (layer.kind == Layer::Kind::line && !layer.points) options = "mark=none, ";
   if (layer.legend.empty()) options += "forget plot, ";
   std::string out = fmt::format(
-      "  \\addplot+[{}error bars/.cd, y dir=both, y explicit] table[x index=0, y index=1, y error plus index=2, y "
-      "error "
-      "minus index=3] {{\n{}  }};\n",
+      "  \\addplot+[{}error bars/.cd, y dir=both, y explicit] "
+      "table[x index=0, y index=1, y error plus index=2, y error minus index=3] {{\n{}  }};\n",
       options, rows);
   if (!layer.legend.empty()) out += fmt::format("  \\addlegendentry{{{}}}\n", tex(layer.legend));
   return out;
@@ -69,9 +68,8 @@ std::string picture_of(const Plot& plot) {
   std::string out;
   if (!lines.empty())
     out = fmt::format(
-        "\\begin{{tikzpicture}}\n\\begin{{axis}}[\n  xlabel={{{}}}, ylabel={{{}}},\n{}{}{}  legend pos=outer north "
-        "east, "
-        "legend cell align=left,\n]\n{}\\end{{axis}}\n\\end{{tikzpicture}}\n",
+        "\\begin{{tikzpicture}}\n\\begin{{axis}}[\n  xlabel={{{}}}, ylabel={{{}}},\n{}{}{}"
+        "  legend pos=outer north east, legend cell align=left,\n]\n{}\\end{{axis}}\n\\end{{tikzpicture}}\n",
         tex(plot.x_label), tex(plot.y_label), scale_words('x', plot.x), scale_words('y', plot.y), tick_words(plot.x),
         lines);
   for (const Plot& below : plot.below) out += picture_of(below);

@@ -48,8 +48,7 @@ HttpAnswer protocol_error(int status, const std::string& why) {
 }
 
 HttpAnswer Endpoint::check(const HttpRequest& request) const {
-  if (const HttpAnswer refusal = guard_.check_host(request); refusal.status != 200)
-    return protocol_error(refusal.status, refusal.body);
+  if (!guard_.is_for_us(request)) return protocol_error(403, foreign_host);
   // A page of another origin may send forms and plain text here, but not JSON.
   const bool is_read = request.method == "GET" || request.method == "HEAD";
   if (!is_read && request.method != "POST") return protocol_error(405, "only GET, HEAD and POST are answered");
@@ -105,8 +104,10 @@ HttpAnswer Endpoint::complete(const HttpRequest& request, bool is_chat) {
   }
   wanted.orders.clear();
   try {
-    while (!texts->batch->wait())
-      if (ends_ || (request.has_left && request.has_left())) return protocol_error(503, "the server ends");
+    while (!texts->batch->wait()) {
+      if (ends_) return protocol_error(503, "the server ends");
+      if (request.has_left && request.has_left()) return {};  // nobody reads it
+    }
   } catch (const Error& error) {
     return protocol_error(500, error.what());
   }

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/costs.h"
+#include "models/generation/decode_step.h"
 #include "models/model_cache.h"
 
 namespace headroom::experiments {
@@ -16,8 +17,6 @@ constexpr std::chrono::milliseconds patience{500};
 constexpr int64_t most_cache_bytes = int64_t{160} << 20;
 /// A waiting text takes some kilobytes.
 constexpr size_t most_texts_waiting = 1 << 14;
-/// A product with stored blocks or 16-bit numbers adds up to so many rows as it does one (BatchGenerator).
-constexpr size_t most_rows_together = 8;
 
 }  // namespace
 
@@ -64,7 +63,7 @@ TextService::TextService(const models::Transformer& model, const models::Tokeniz
       limits_(models::text_limits(model, tokenizer, description)),
       types_(types),
       parallel_(static_cast<size_t>(parallel)),
-      rows_together_(model.device().is_cpu() && !model.has_wide_matrices() ? most_rows_together : 1),
+      rows_together_(models::independent_rows(model)),
       token_bytes_(models::cache_bytes(model.config(), types)) {}
 
 TextService::~TextService() = default;
@@ -160,23 +159,6 @@ void TextService::finish(Text& text) {
   });
 }
 
-void TextService::decode_one_each() {
-  for (size_t begin = 0; begin < growing_.size(); begin += rows_together_) {
-    const size_t count = std::min(rows_together_, growing_.size() - begin);
-    std::vector<int64_t> latest;
-    std::vector<models::SequenceRows> rows;
-    for (size_t i = 0; i < count; ++i) {
-      Text& text = *growing_[begin + i];
-      latest.push_back(text.continuation->tokens().back());
-      rows.push_back({.begin = std::ssize(rows), .end = std::ssize(rows) + 1, .state = &*text.state});
-    }
-    const engine::Tensor ids = engine::Tensor::from({1, static_cast<int64_t>(count)}, latest);  // (1, T)
-    const engine::Tensor logits = model_.decode_together(ids.to(model_.device()), rows).to(engine::DType::f32);
-    for (size_t i = 0; i < count; ++i)
-      growing_[begin + i]->logits = logits.slice(1, rows[i].begin, rows[i].end).reshape({logits.dim(2)});  // (V)
-  }
-}
-
 /// Begins waiting texts for which there is room. Waits for one if none grows.
 void TextService::admit() {
   int64_t bytes = 0;
@@ -204,7 +186,10 @@ void TextService::run(const std::atomic<bool>& ends) {
     for (const auto& text : growing_) guarded(*text, [&] { take_token(*text); });
     leave();
     try {
-      decode_one_each();
+      std::vector<models::NextToken> next;
+      for (const auto& text : growing_)
+        next.push_back({text->continuation->tokens().back(), &*text->state, &text->logits});
+      models::decode_one_each(model_, next, rows_together_);
     } catch (const std::exception& error) {
       for (const auto& text : growing_) guarded(*text, [&] { fail("{}", error.what()); });
       leave();

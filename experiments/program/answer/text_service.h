@@ -87,7 +87,6 @@ class TextService {
   void begin(Text& text);
   void take_token(Text& text);
   void finish(Text& text);
-  void decode_one_each();
   int64_t bytes_of(const Text& text) const;
   template <class F>
   void guarded(Text& text, const F& f);

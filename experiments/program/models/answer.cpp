@@ -5,9 +5,9 @@
 #include <string>
 #include <thread>
 
-#include "engine/error.h"
 #include "experiments/program/answer/endpoint.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/listen_arguments.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
 
@@ -16,8 +16,7 @@ namespace {
 
 struct AnswerArguments {
   ModelArguments model;
-  std::string host = "127.0.0.1";
-  int port = 8080;
+  ListenArguments listen{.port = 8080};
   int64_t parallel = 8;
 };
 
@@ -29,23 +28,20 @@ constexpr HttpRules rules{.body_bytes = 8 << 20,
                           .refusal = protocol_error};
 
 void answer(const AnswerArguments& arguments) {
-  require(!arguments.host.empty(),
-          "--host '': is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, localhost");
   const ModelScope scope(arguments.model);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const auto tokenizer = files->tokenizer();
   const auto model = arguments.model.load(*files);
   TextService service(*model, *tokenizer, files->description(), arguments.model.cache_types(model->config()),
                       arguments.parallel);
-  Endpoint endpoint(service, files->description(), *tokenizer, arguments.host);
+  Endpoint endpoint(service, files->description(), *tokenizer, arguments.listen.host);
   HttpServer server([&](const HttpRequest& request) { return endpoint.check(request); },
-                    [&](const HttpRequest& request) { return endpoint.answer(request); }, arguments.host,
-                    arguments.port, rules);
+                    [&](const HttpRequest& request) { return endpoint.answer(request); }, arguments.listen.host,
+                    arguments.listen.port, rules);
   const std::atomic<bool>& is_to_end = stop_on_signals();
-  const bool is_v6 = arguments.host.find(':') != std::string::npos;
-  print_text("http://{}:{}/v1\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port());
+  print_text("{}/v1\n", server.address());
   flush_output();
-  if (!is_loopback(arguments.host)) write_note("headroom: anybody who can reach this address can use the model");
+  if (!is_loopback(arguments.listen.host)) write_note("headroom: anybody who can reach this address can use the model");
   write_note("headroom: Ctrl-C ends it");
   std::thread answering([&] { server.run(); });
   const auto end = [&] {
@@ -71,9 +67,7 @@ void add_answer_command(Command app) {
   add_model_options(command, a->model);
   add_exact_option(command, a->model);
   add_cache_option(command, a->model);
-  command.option("--port", a->port, "port to listen on; 0: any that is free").range(0, 65535);
-  command.option("--host", a->host,
-                 "address to listen on; on any but this machine's own (127.0.0.1, ::1) others can use the model");
+  add_listen_options(command, a->listen, "use the model");
   command.option("--parallel N", a->parallel, "texts that grow at once; others wait").range(1, 64);
   command.action([a] { with_model(a->model.path, [&] { answer(*a); }); });
 }

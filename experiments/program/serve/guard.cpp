@@ -47,15 +47,13 @@ bool is_same_secret(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-HttpAnswer Guard::check_host(const HttpRequest& request) const {
+bool Guard::is_for_us(const HttpRequest& request) const {
   const std::string name = name_in(request.host);
-  if (name.empty() || !(name == "localhost" || name == address || is_ip_address(name)))
-    return plain_answer(403, "the Host header names another machine");
-  return {};
+  return !name.empty() && (name == "localhost" || name == address || is_ip_address(name));
 }
 
 HttpAnswer Guard::check(const HttpRequest& request) const {
-  if (HttpAnswer refusal = check_host(request); refusal.status != 200) return refusal;
+  if (!is_for_us(request)) return plain_answer(403, foreign_host);
   if (request.method == "GET" || request.method == "HEAD") return {};
   if (request.method != "POST") return plain_answer(405, "only GET, HEAD and POST are answered");
   if (!allows_changes) return plain_answer(403, "changes are off, because others can reach this address");

@@ -11,13 +11,16 @@ struct Guard {
   std::string address;  ///< the address listened on
   bool allows_changes = true;
 
-  /// Refuses a request whose Host header names another machine, and returns status 200 otherwise. It must be a name of
-  /// this machine's loopback interface, an IP address, or the address listened on: a foreign page whose name was
-  /// pointed here (DNS rebinding) has another.
-  HttpAnswer check_host(const HttpRequest& request) const;
-  /// Also refuses with status 403, 405 or 415. A change needs the token, JSON, and this server as its Origin.
+  /// Whether a request's Host header names this machine: localhost, an IP address, or the address listened on. A
+  /// foreign page whose name was pointed here (DNS rebinding) has another.
+  bool is_for_us(const HttpRequest& request) const;
+  /// Refuses a request with status 403, 405 or 415, and returns 200 otherwise. A change needs the token, JSON, and this
+  /// server as its Origin.
   HttpAnswer check(const HttpRequest& request) const;
 };
+
+/// Why a request that is not for us is refused.
+constexpr const char* foreign_host = "the Host header names another machine";
 
 /// 128 random bits in hexadecimal digits.
 std::string random_token();

@@ -1,5 +1,6 @@
 #include "experiments/program/serve/http_server.h"
 
+#include <fmt/format.h>
 #include <microhttpd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -393,6 +394,7 @@ HttpServer::HttpServer(Handler check, Handler handler, const std::string& addres
   library_ = std::make_unique<Library>(std::move(check), std::move(handler), rules);
   const ListenSocket listening = listen_on(address, port);
   port_ = listening.port;
+  address_ = fmt::format(address.find(':') == std::string::npos ? "http://{}:{}" : "http://[{}]:{}", address, port_);
   const MHD_AccessHandlerCallback take = [](void* self, MHD_Connection* connection, const char* path,
                                             const char* method, const char*, const char* upload, size_t* upload_bytes,
                                             void** exchange) {

@@ -86,6 +86,8 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   int port() const { return port_; }
+  /// "http://127.0.0.1:80", "http://[::1]:80".
+  const std::string& address() const { return address_; }
   /// Answers requests until stop().
   void run();
   /// Ends run() from another thread.
@@ -94,6 +96,7 @@ class HttpServer {
  private:
   struct Library;
   int port_ = 0;
+  std::string address_;
   std::unique_ptr<Library> library_;
 };
 

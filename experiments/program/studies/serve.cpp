@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/listen_arguments.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/serve/live_view.h"
 #include "experiments/program/studies/study_arguments.h"
@@ -17,25 +18,21 @@ namespace headroom::experiments {
 namespace {
 
 struct ServeArguments {
-  std::string out = "runs", host = "127.0.0.1";
-  int port = 8765;
+  std::string out = "runs";
+  ListenArguments listen{.port = 8765};
 };
 
 void serve(const ServeArguments& arguments) {
   require(std::filesystem::is_directory(arguments.out), "{}: there is no such folder; --out names that of the runs",
           arguments.out);
-  // An empty host would mean every address of this machine, which others can reach.
-  require(!arguments.host.empty(),
-          "--host '': is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, localhost");
-  const bool is_local = is_loopback(arguments.host);
+  const bool is_local = is_loopback(arguments.listen.host);
   const std::string token = random_token();
-  const LiveView view(arguments.out, {token, arguments.host, is_local});
+  const LiveView view(arguments.out, {token, arguments.listen.host, is_local});
   HttpServer server([&](const HttpRequest& request) { return view.check(request); },
-                    [&](const HttpRequest& request) { return view.answer(request); }, arguments.host, arguments.port);
+                    [&](const HttpRequest& request) { return view.answer(request); }, arguments.listen.host,
+                    arguments.listen.port);
   const std::atomic<bool>& is_to_end = stop_on_signals();
-  const bool is_v6 = arguments.host.find(':') != std::string::npos;
-  print_text("http://{}:{}/{}\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port(),
-             is_local ? "#token=" + token : "");
+  print_text("{}/{}\n", server.address(), is_local ? "#token=" + token : "");
   flush_output();
   if (!is_local)
     write_note("headroom: anybody who can reach this address can read the runs; notes, tags and deletion are off");
@@ -52,10 +49,7 @@ void add_serve_command(Command app) {
   const Command command = app.command("serve", "show the runs in a browser while they train");
   const auto a = std::make_shared<ServeArguments>();
   add_out_option(command, a->out);
-  command.option("--port", a->port, "port to listen on; 0: any that is free").range(0, 65535);
-  command.option("--host", a->host,
-                 "address to listen on; on any but this machine's own (127.0.0.1, ::1) others can read the runs, and "
-                 "nothing can be changed");
+  add_listen_options(command, a->listen, "read the runs, and nothing can be changed");
   command.action([a] { serve(*a); });
 }
 

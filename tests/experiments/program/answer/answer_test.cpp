@@ -283,20 +283,18 @@ TEST_CASE("texts whose client has left are given up, and Ctrl-C ends the rest", 
   Answering server(small_model() + " --exact --parallel 1");
   // The small model's context lets each run long; a hundred of them would keep the one place for minutes.
   const std::string body = R"({"prompt": "a", "max_tokens": 100000, "n": 100, "temperature": 5})";
+  const std::string post = fmt::format(
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+      "{}\r\n\r\n{}",
+      body.size(), body);
   for (int i = 0; i < 3; ++i) {
     Connection leaving(server.port());
-    leaving.send(
-        fmt::format("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                    "Content-Length: {}\r\n\r\n{}",
-                    body.size(), body));
+    leaving.send(post);
     usleep(50000);
   }
   CHECK(server.complete({{"prompt", "a"}, {"max_tokens", 1}})["choices"].size() == 1);
   Connection waiting(server.port());
-  waiting.send(
-      fmt::format("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                  "Content-Length: {}\r\n\r\n{}",
-                  body.size(), body));
+  waiting.send(post);
   usleep(50000);
   server.program().signal(SIGINT);
   CHECK(server.program().wait() == 0);
