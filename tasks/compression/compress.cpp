@@ -16,6 +16,11 @@ struct PiecesToGo {
   std::shared_ptr<RemovalOrder> order;  ///< in which they go; none where the seed draws
 };
 
+CalibrationNeeds needs_of(const CompressionRequest& request, const models::TransformerConfig& config) {
+  const CompressionPlan& plan = request.plan;
+  return request.allowance.names_formats() ? cache_budget_needs(plan.qk, plan.vo, config) : needs_of(plan.qk, plan.vo);
+}
+
 double share_of(int64_t done, int64_t all) { return static_cast<double>(done) / static_cast<double>(all); }
 
 /// One request, step by step.
@@ -99,8 +104,7 @@ class Compressor {
   }
 
   CalibrationNeeds needs() const {
-    const CalibrationNeeds own = request_.allowance.names_formats() ? cache_budget_needs(plan().qk, plan().vo, config())
-                                                                    : needs_of(plan().qk, plan().vo);
+    const CalibrationNeeds own = needs_of(request_, config());
     if (!own.any() || !request_.serves_others) return own;
     return own | CalibrationNeeds{.before_turn = true, .after_turn = true, .outputs = true};
   }
@@ -157,7 +161,7 @@ class Compressor {
     int step = 0;
     const auto is_accepted = [&](const MeasuredPlan& tried) {
       const int64_t bytes = budget.bytes(tried.plan);
-      tell(fmt::format("budget: {} bytes a token, try {} of {}", bytes, step + 1, steps), share_of(step, steps));
+      tell(fmt::format("search: {} bytes a token, try {} of {}", bytes, step + 1, steps), share_of(step, steps));
       ++step;
       return request_.accepts(tried, heads()->edit(tried.plan), bytes);
     };
@@ -189,6 +193,16 @@ class Compressor {
 };
 
 }  // namespace
+
+std::vector<std::string> steps_of(const CompressionRequest& request, const models::TransformerConfig& config) {
+  std::vector<std::string> steps;
+  const bool is_measured = request.allowance.is_measured();
+  if (!request.removed && needs_of(request, config).any()) steps.emplace_back("calibration");
+  if (is_measured) steps.emplace_back(request.removed ? "removal" : "budget");
+  if (request.allowance.of == Of::cache_tried) steps.emplace_back("search");
+  if (request.refinement) steps.emplace_back("refinement");
+  return steps;
+}
 
 Compressed compress(StudiedModel& model, const CompressionRequest& request, engine::Device device,
                     const CompressionProgress& progress) {

@@ -86,6 +86,9 @@ struct Compressed {
 /// What is being done, and the share of it that is.
 using CompressionProgress = std::function<void(const std::string& what, double share)>;
 
+/// The steps that a request takes, in their order: what progress tells of each begins with its name and ": ".
+std::vector<std::string> steps_of(const CompressionRequest& request, const models::TransformerConfig& config);
+
 /// The pipeline of the command and of studies: calibrates, takes heads apart, spends the allowance or removes pieces,
 /// and refines. The model keeps what is made on the way, for further requests. Throws Error as these steps do.
 Compressed compress(StudiedModel& model, const CompressionRequest& request, engine::Device device,

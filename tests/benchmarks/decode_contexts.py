@@ -94,7 +94,7 @@ def main():
     text = open(a.text, encoding="utf-8", newline="").read(400_000)
 
     def tokens_of(part):
-        out = subprocess.run([a.program, "tokenize", "--tokenizer", a.models[0]], input=part, check=True, capture_output=True,
+        out = subprocess.run([a.program, "tokenize", a.models[0]], input=part, check=True, capture_output=True,
                              text=True).stdout
         return len(out.split())
 

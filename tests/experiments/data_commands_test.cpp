@@ -43,15 +43,14 @@ TEST_CASE("tokenize prints ids, of an argument, a file or standard input", "[tok
     CHECK(outcome.status == 0);
     return nlohmann::json::parse(outcome.out).get<std::vector<int>>();
   };
-  CHECK(json("--tokenizer . --text low") == std::vector<int>{257});
-  CHECK(json("--tokenizer vocab.json --text ''").empty());
-  CHECK(json("--tokenizer . --text-file text") == std::vector<int>{257, 0, 258});
-  CHECK(json("--tokenizer . --text-file text --plain").size() == 15);
-  CHECK(json("--tokenizer byte <text").size() == 17);
-  CHECK(run(folder, "tokenize --tokenizer byte --text=--a").out == "45 45 97\n");
-  CHECK_THAT(run(folder, "tokenize --tokenizer absent --text a").err,
-             contains("absent: cannot read the tokenizer file"));
-  CHECK(run(folder, "tokenize --tokenizer absent --text a").status == 1);
+  CHECK(json(". --text low") == std::vector<int>{257});
+  CHECK(json("vocab.json --text ''").empty());
+  CHECK(json(". --text-file text") == std::vector<int>{257, 0, 258});
+  CHECK(json(". --text-file text --plain").size() == 15);
+  CHECK(json("byte <text").size() == 17);
+  CHECK(run(folder, "tokenize byte --text=--a").out == "45 45 97\n");
+  CHECK_THAT(run(folder, "tokenize absent --text a").err, contains("absent: cannot read the tokenizer file"));
+  CHECK(run(folder, "tokenize absent --text a").status == 1);
   CHECK(run(folder, "tokenize --text a").status == 2);
 }
 

@@ -40,7 +40,7 @@ def ids_of(a, text):
     with tempfile.NamedTemporaryFile("w", suffix=".txt", newline="", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        command = [a.program, "tokenize", "--tokenizer", a.model, "--text-file", file.name, "--plain", "--json"]
+        command = [a.program, "tokenize", a.model, "--text-file", file.name, "--plain", "--json"]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return found["ids"] if isinstance(found, dict) else found
 

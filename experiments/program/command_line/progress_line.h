@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "experiments/studies/run/time_left.h"
 
@@ -8,10 +9,11 @@ namespace headroom::experiments {
 
 /// A status line on standard error, if that is a terminal, redrawn while something runs and erased with the object.
 /// Work of over a minute is also announced once by a line that stays, on a terminal or not, as soon as its first parts
-/// show the pace.
+/// show the pace. Where the line cannot be drawn, the steps of a work that has several are announced as they begin.
 class ProgressLine {
  public:
-  ProgressLine();
+  /// `steps`: names in their order; show() is told "NAME: …" of one of them, and counts it: "2 of 5: NAME: …".
+  explicit ProgressLine(std::vector<std::string> steps = {});
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -22,6 +24,10 @@ class ProgressLine {
 
  private:
   using Clock = std::chrono::steady_clock;
+  std::string counted(const std::string& done);
+
+  std::vector<std::string> steps_;
+  size_t step_ = 0;  ///< counted from 1; 0: none yet
   bool is_terminal_, has_line_ = false;
   Clock::time_point start_ = Clock::now(), last_ = start_;
   TimeLeft drawn_{}, said_{};

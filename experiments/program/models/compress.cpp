@@ -57,7 +57,7 @@ void compress(CompressArguments& arguments) {
                arguments.format, models::loaded_by(job.format, arguments.out));
   if (!arguments.json && !job.cut.splitter.empty()) print_text("text     {}\n", job.cut.words());
   const Compression done = [&] {
-    ProgressLine line;  // gone before anything is printed
+    ProgressLine line(steps_of(arguments, job));  // gone before anything is printed
     return compress(arguments, job, [&](const std::string& what, double share) { line.show(what, share); });
   }();
   if (arguments.json) print_json(json_of(arguments, job, done));

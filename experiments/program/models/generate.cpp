@@ -204,14 +204,16 @@ void chat(GenerateArguments& arguments) {
 Option add_generation_options(Command command, GenerateArguments& a, const char* usual) {
   models::SamplingOptions& s = a.options.sampling;
   command.option("--max-tokens N", a.options.max_tokens, "new tokens at most");
-  command.option("--temperature", s.temperature, "0: the likeliest token each time").show_default();
+  command.option("--temperature T", s.temperature, "0: the likeliest token each time").show_default();
   command.option("--top-k K", s.top_k, "only the K likeliest tokens; 0: all").show_default();
-  command.option("--top-p", s.top_p, "only the likeliest tokens that together have this probability");
-  command.option("--min-p", s.min_p, "only tokens of this share of the likeliest's probability").show_default();
+  command.option("--top-p P", s.top_p, "only the likeliest tokens that together have this probability");
+  command.option("--min-p P", s.min_p, "only tokens of this share of the likeliest's probability").show_default();
   const Option penalty =
-      command.option("--repetition-penalty", s.repetition_penalty,
-                     fmt::format("above 1: tokens that occurred become less likely (default: {})", usual));
-  command.option("--seed", a.seed, "of the random choices").show_default();
+      command
+          .option("--repetition-penalty X", s.repetition_penalty,
+                  fmt::format("above 1: tokens that occurred become less likely (default: {})", usual))
+          .hide_default();
+  command.option("--seed N", a.seed, "of the random choices").show_default();
   command.option("--stop", a.options.stops, "end before this text (may be given again)").one_value_each();
   command.flag("--stats", a.stats, "tokens per second, on standard error");
   return penalty;

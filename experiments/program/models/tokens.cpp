@@ -149,8 +149,9 @@ void add_tokenize_command(Command app) {
   const Command command = app.command("tokenize", "print the token ids of a text");
   const auto a = std::make_shared<TokenizeArguments>();
   command
-      .option("--tokenizer PATH", a->tokenizer,
-              "a tokenizer's folder or file (GPT-2's, Llama 2's, Llama 3's, tokenizer.json), a GGUF file, or \"byte\"")
+      .option(
+          "MODEL", a->tokenizer,
+          "a GGUF file, a folder or file of a tokenizer (GPT-2's, Llama 2's, Llama 3's, tokenizer.json), or \"byte\"")
       .required();
   const Option text = command.option("--text TEXT", a->text, "the text; standard input without it").one_value();
   command.option("--text-file FILE", a->file, "a file that holds the text").excludes(text);

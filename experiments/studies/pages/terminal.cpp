@@ -127,15 +127,16 @@ std::string verdict_text(const Verdict& v, const std::string& turned, TerminalLo
   return out + "\n";
 }
 
-/// How each x of a series stands among the others, the one to use first: "heads   use 8 · as good 4, 16 · open 2".
+/// How each x of a series stands among the others, the one to use first: "heads: use 8 · as good 4, 16".
 std::string standings_text(const Analysis& r, size_t columns) {
   using Standing = HeadChoice::Option::Standing;
   std::string out, margin;
   for (const std::string& series : series_names(r)) {
     const std::optional<Standings> all = standings(r, series);
     if (!all) continue;
+    const bool has_open = std::ranges::any_of(all->at, [](const auto& x) { return x.second == Standing::open; });
     std::vector<std::string> parts;
-    for (const auto& [standing, words] : {std::pair(Standing::best, "use"),
+    for (const auto& [standing, words] : {std::pair(Standing::best, has_open ? "best so far" : "use"),
                                           {Standing::as_good, "as good"},
                                           {Standing::open, "open"},
                                           {Standing::worse, "worse"}}) {
@@ -148,7 +149,7 @@ std::string standings_text(const Analysis& r, size_t columns) {
                                series.empty() ? "" : fmt::format(" ({})", one_line(series)), fmt::join(parts, " · ")),
                    columns) +
            "\n";
-    margin = fmt::format("use: the best on validation; as good, open, worse: by {:.0f} % of the {}, over {}",
+    margin = fmt::format("the first is the best on validation; as good, open, worse: by {:.0f} % of the {}, over {}",
                          100 * (all->margin - 1), all->metric, counted(all->seeds, "seed"));
   }
   return out.empty() ? "" : out + wrapped(margin, columns) + "\n\n";

@@ -160,10 +160,50 @@ void measure_files(const CompressArguments& arguments, const CompressJob& job, e
   std::tie(before.speed, after.speed) = measure_speeds(*first, *second, prompt, 32);
 }
 
+/// What to do about a perplexity that rose by more than a tenth, which is shown; "" where it did not.
+std::string loss_note(const CompressArguments& arguments, const ModelAccount& after) {
+  constexpr double much = 1.1;
+  if (!after.perplexity || after.perplexity->windows < 2) return "";
+  const PerplexityRatio ratio = perplexity_ratio(*after.perplexity);
+  if (ratio.low <= much) return "";
+  return fmt::format(
+      "a perplexity {:.2f} times the original's is a poor trade; {}`headroom compress {} -o OUT` alone "
+      "looks for what costs at most 1 %",
+      ratio.value, arguments.refine.empty() ? "--refine logits wins part of it back, " : "",
+      shell_word(arguments.model));
+}
+
+/// Which types of a cache the new widths of heads rule out; "" where none.
+std::string cache_note(const models::TransformerConfig& before, const models::TransformerConfig& after) {
+  constexpr int64_t block = 32;  // of q8_0 and q4_0
+  const auto odd = [](const models::TransformerConfig& config) {
+    int64_t width = 0;
+    models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
+      for (const models::HeadGroup& group : layer.groups)
+        for (const int64_t dim : {group.key_dim(), group.v_dim})
+          if (dim % block != 0) width = dim;
+    });
+    return width;
+  };
+  const int64_t width = odd(after);
+  if (width == 0 || odd(before) != 0) return "";
+  return fmt::format("heads of {} cannot be cached in q8_0 or q4_0, whose blocks take {} numbers: f16 remains", width,
+                     block);
+}
+
 }  // namespace
 
 PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob& job) {
   return possible_savings(job.description().config, models::model_bytes(arguments.model));
+}
+
+std::vector<std::string> steps_of(const CompressArguments& arguments, const CompressJob& job) {
+  std::vector<std::string> steps = tasks::steps_of(job.request, job.description().config);
+  if (!arguments.curve.empty()) steps.emplace_back("curve");
+  if (job.evaluation) steps.emplace_back("perplexity");
+  steps.emplace_back("writing");
+  if (!arguments.without_speed) steps.emplace_back("speed");
+  return steps;
 }
 
 Compression compress(const CompressArguments& arguments, CompressJob& job, const tasks::CompressionProgress& progress) {
@@ -182,9 +222,15 @@ Compression compress(const CompressArguments& arguments, CompressJob& job, const
   const bool is_whole = job.request.removed && made.removed.empty();
   if (is_whole && job.format == models::ExportFormat::plain) job.format = models::ExportFormat::compat;
   done.before = counted(job.description().config, arguments.context);
-  done.after =
-      counted(written_config(job.format, job.base->files(), made.edit.config, arguments.out), arguments.context);
+  const models::TransformerConfig written =
+      written_config(job.format, job.base->files(), made.edit.config, arguments.out);
+  done.after = counted(written, arguments.context);
+  if (!done.after.names_types) done.cache_note = cache_note(job.description().config, written);
   done.before.bytes = models::model_bytes(arguments.model);
+  const auto begins = [&](const char* step) {
+    if (progress) progress(step, 0);
+  };
+  if (job.evaluation) begins("perplexity: of both models");
   measure(arguments, job, device, done);
   // The files are all that is needed of it from here on.
   job.base = std::make_shared<tasks::StudiedModel>(models::ModelFiles::open(arguments.model));
@@ -194,9 +240,11 @@ Compression compress(const CompressArguments& arguments, CompressJob& job, const
   done.calibration_note = calibration_note(job);
   for (const std::string& note : {made.shortage, done.calibration_note})
     if (!note.empty()) options.card->notes.push_back(note);
+  begins("writing: reads it back");
   done.written = models::export_model(job.base->files(), made.edit, job.format, arguments.out, options);
   done.after.bytes = done.written.bytes;
   if (job.request.kept) job.request.kept->remove();
+  if (!arguments.without_speed) begins("speed: of both models");
   if (!arguments.without_speed) measure_files(arguments, job, device, done.before, done.after);
   done.size_note = size_note(arguments, job, made.edit, done.before, done.after);
   return done;
@@ -235,6 +283,7 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
   out["after"] = json_of(done.after);
   out["logit_error"] = done.written.logit_error;
   if (!done.size_note.empty()) out["size_note"] = done.size_note;
+  if (!done.cache_note.empty()) out["cache_note"] = done.cache_note;
   if (!done.calibration_note.empty()) out["calibration_note"] = done.calibration_note;
   return out;
 }
@@ -252,7 +301,9 @@ std::string text_of(const CompressArguments& arguments, const CompressJob& job, 
     out += fmt::format("refined  {} numbers in {} steps: loss {:.4g}, then {:.4g}\n", refinement->trained,
                        arguments.training.steps, refinement->first_loss, refinement->last_loss);
   add_note(done.size_note);
+  add_note(done.cache_note);
   out += table_of(done.before, done.after, arguments.context);
+  add_note(loss_note(arguments, done.after));
   for (const std::string& note : done.written.notes) add_note(note);
   return out + fmt::format("written  {}: {}, {}; read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out,
                            done.written.written, models::size_text(done.written.bytes), done.written.logit_error,

@@ -1,6 +1,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "experiments/tools/compress/accounting.h"
 #include "experiments/tools/compress/budget_curve.h"
@@ -16,11 +17,14 @@ struct Compression {
   std::vector<CurvePoint> curve{};  ///< of --curve
   ModelAccount before{}, after{};
   models::Conversion written{};
-  std::string calibration_note{}, size_note{};  ///< what is to be said of both; "" where there is nothing
+  std::string calibration_note{}, size_note{}, cache_note{};  ///< what is to be said of them; "" where there is nothing
 };
 
 /// What could be saved of the model that the job reads, by any means.
 PossibleSavings savings_of(const CompressArguments& arguments, const CompressJob& job);
+
+/// The steps that compress() takes, as tasks::steps_of(), with those of its own.
+std::vector<std::string> steps_of(const CompressArguments& arguments, const CompressJob& job);
 
 /// Does the job: makes the smaller heads, measures perplexities before --dtype rounds what changed (--budget loss=S
 /// after that), writes the model with its card, reads it back, and measures both models' speeds as `generate` runs

@@ -10,8 +10,6 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr double q8_0_bits = 8.5;  ///< a block of 32 numbers: a byte each and a scale of two
-
 int64_t matrix(int64_t in, int64_t out, int64_t rank) { return rank > 0 ? rank * (in + out) : in * out; }
 
 /// Numbers of the maps to `count` heads' queries or keys, whole or as factors of all heads or of each.

@@ -8,6 +8,8 @@
 
 namespace headroom::experiments {
 
+constexpr double q8_0_bits = 8.5;  ///< of a number: blocks of 32 have a byte each and a scale of two
+
 /// What could be saved of a trained model's files and cache, and by what: counted from its shapes, before any method
 /// runs.
 struct PossibleSavings {

@@ -106,12 +106,16 @@ std::string probe_text(const ProbeResults& r) {
   if (!r.unsuited.empty())
     return out + in_short_lines(fmt::format("headroom compress refuses this model: {}.", r.unsuited)) +
            fmt::format("\n{:.1f} s\n", r.seconds);
+  const bool has_few_bits = r.savings.bytes > 0 && r.savings.bits_per_number() < q8_0_bits;
   out += fmt::format(
-      "What rank {0}, half the width, would cost in perplexity:\n"
+      "The smallest cache that raises the perplexity by at most 1 %, as measured on a text:\n"
+      "  headroom compress {1} --calibrate TEXT -o FOLDER\n"
+      "What rank {0}, half the width, would cost in perplexity{4}:\n"
       "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"
       "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype {3} -o FOLDER\n",
       std::max<int64_t>(r.head_dim / 2, 1), shell_word(r.model), r.method,
-      r.savings.bits_per_number() < 16 ? "q8_0" : "bf16");
+      r.savings.bits_per_number() < 16 ? "q8_0" : "bf16",
+      has_few_bits ? " (factors take 8.5 bits a number, so the files hardly shrink)" : "");
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

@@ -85,7 +85,7 @@ TEST_CASE("output that is lost is an error of every command") {
                                     "data list",
                                     "data verify",
                                     "new-op lost_op",
-                                    "tokenize --tokenizer byte --text a",
+                                    "tokenize byte --text a",
                                     "plan --width 64 --token-dim 8 --decay 1,0.5",
                                     "run study.toml --dry-run"}) {
     CAPTURE(command);
@@ -103,10 +103,9 @@ TEST_CASE("output that is lost is an error of every command") {
 
 TEST_CASE("standard input that cannot be read is an error") {
   const TemporaryFolder folder;
-  CHECK(contains(complaint(folder.path(), "tokenize --tokenizer byte", 1, "exec <&-;"),
+  CHECK(contains(complaint(folder.path(), "tokenize byte", 1, "exec <&-;"),
                  "standard input cannot be read: Bad file descriptor"));
-  CHECK(contains(complaint(folder.path(), "tokenize --tokenizer byte </", 1),
-                 "standard input cannot be read: Is a directory"));
-  Program empty(folder.path(), "tokenize --tokenizer byte </dev/null");
+  CHECK(contains(complaint(folder.path(), "tokenize byte </", 1), "standard input cannot be read: Is a directory"));
+  Program empty(folder.path(), "tokenize byte </dev/null");
   CHECK(empty.wait() == 0);
 }

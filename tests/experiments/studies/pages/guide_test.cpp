@@ -69,8 +69,8 @@ TEST_CASE("a terminal says which x to use, which are as good, open and worse, wi
       trained({1, 2, 4, 8},
               {{2.00, 2.02, 2.04, 2.01}, {1.00, 1.01, 1.02, 1.005}, {1.00, 1.01, 1.02, 1.006}, {0.8, 1.6, 1.9, 0.7}});
   CHECK(contains(terminal_table(analyse(r)),
-                 "heads: use 2 · open 4, 8 · worse 1\n"
-                 "use: the best on validation; as good, open, worse: by 10 % of the mse, over 4 seeds\n\n"));
+                 "heads: best so far 2 · open 4, 8 · worse 1\n"
+                 "the first is the best on validation; as good, open, worse: by 10 % of the mse, over 4 seeds\n\n"));
   std::erase_if(r.trials, [](const TrialRecord& t) { return t.x == 8; });
   CHECK_FALSE(contains(terminal_table(analyse(r)), "use 2"));  // trials are missing
   r.planned = count_trials(r.trials);
