@@ -43,6 +43,7 @@ struct Whisker {
   std::optional<double> least{}, most{};  ///< the claimed bounds; at least one is set
   bool is_ratio = false;                  ///< drawn on a logarithmic scale
   bool is_strict = false;                 ///< a bound itself is outside
+  std::string words{};                    ///< the number with its interval and what it is of; "": the first two alone
 };
 
 /// One claim's row.

@@ -86,16 +86,20 @@ class WhiskerScale {
   double low_ = INFINITY, high_ = -INFINITY;
 };
 
+std::string told(const Whisker& w) { return w.words.empty() ? interval_words(w) : w.words; }
+
+/// A row, whose title tells which number it is while the pointer rests on it.
 std::string whisker_svg(const Whisker& w, const WhiskerScale& x, double top) {
   const double middle = top + row_height / 2;
   const double from = w.least ? x(*w.least) : 0, to = w.most ? x(*w.most) : width;
-  std::string out = fmt::format("<rect class=\"holds\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
-                                from, top, std::max(0.0, to - from), row_height);
+  std::string out = fmt::format(
+      "<g><title>{}</title><rect class=\"holds\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
+      escape(told(w)), from, top, std::max(0.0, to - from), row_height);
   for (const auto& limit : {w.least, w.most})
     if (limit)
       out += fmt::format("<path class=\"limit\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>", x(*limit), top, top + row_height);
   if (!std::isnan(w.low)) out += fmt::format("<path d=\"M{:.1f} {}H{:.1f}\"/>", x(w.low), middle, x(w.high));
-  return out + fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"3\"/>", x(w.value), middle);
+  return out + fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"3\"/></g>", x(w.value), middle);
 }
 
 /// The axis below the whiskers: a line, and ticks with their values as far as they do not touch.
@@ -149,7 +153,7 @@ std::string whiskers_html(const std::vector<Whisker>& all) {
   for (size_t i = 0; i < whiskers.size(); ++i) {
     const Whisker& w = whiskers[i];
     shapes += whisker_svg(w, x, label_height + row_height * static_cast<double>(i));
-    said += fmt::format("{}{}, needs {}", i ? "; " : "", interval_words(w), bound_words(w));
+    said += fmt::format("{}{}, needs {}", i ? "; " : "", told(w), bound_words(w));
   }
   const Whisker& first = whiskers.front();
   shapes += axis_svg(first, x, floor);

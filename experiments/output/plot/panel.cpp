@@ -274,7 +274,7 @@ std::string Ink::operator()(Colour colour) {
 }
 
 std::string Ink::dark_style() const {
-  std::string rules;
+  std::string rules = ":root{color-scheme:dark}";  // a browser's own canvas, where the file is opened alone
   for (const Colour colour : used_)
     for (const char* attribute : {"fill", "stroke"})
       rules += fmt::format("[{0}=\"{1}\"]{{{0}:{2}}}", attribute, shade_of(colour, false), shade_of(colour, true));

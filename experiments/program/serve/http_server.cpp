@@ -394,7 +394,8 @@ HttpServer::HttpServer(Handler check, Handler handler, const std::string& addres
   library_ = std::make_unique<Library>(std::move(check), std::move(handler), rules);
   const ListenSocket listening = listen_on(address, port);
   port_ = listening.port;
-  address_ = fmt::format(address.find(':') == std::string::npos ? "http://{}:{}" : "http://[{}]:{}", address, port_);
+  const bool is_v6 = address.find(':') != std::string::npos;
+  address_ = fmt::format("http://{}:{}", is_v6 ? "[" + address + "]" : address, port_);
   const MHD_AccessHandlerCallback take = [](void* self, MHD_Connection* connection, const char* path,
                                             const char* method, const char*, const char* upload, size_t* upload_bytes,
                                             void** exchange) {

@@ -212,9 +212,16 @@ FindingWords words_of(const Verdict& v) {
 }
 
 std::vector<Whisker> whiskers(const Verdict& v) {
+  const std::vector<std::string> numbers = words_of(v).numbers;
   std::vector<Whisker> out;
-  for (const ConfidenceInterval& number : v.intervals)
-    if (number.claimed.any() && !number.is_difference()) out.push_back(whisker_of(number, v.claim.kind->compares));
+  for (const ConfidenceInterval& number : v.intervals) {
+    if (!number.claimed.any() || number.is_difference()) continue;
+    Whisker whisker = whisker_of(number, v.claim.kind->compares);
+    const std::string own = interval_words(whisker);
+    for (const std::string& words : numbers)
+      if (words.find(own) != std::string::npos) whisker.words = words;
+    out.push_back(std::move(whisker));
+  }
   return out;
 }
 
