@@ -130,7 +130,14 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
   ConvertOptions convert{.type = options.type, .force = options.force, .progress = options.progress};
   if (options.card)
     convert.card = [&](const Conversion& conversion) {
-      return markdown_of(*options.card, name_of(format), loaded_by(format, to), conversion);
+      const CardHead head{.base = base.description().name,
+                          .license = base.description().license,
+                          .library = format == ExportFormat::compact ? "headroom"
+                                     : to.extension() == ".gguf"     ? "gguf"
+                                                                     : "transformers",
+                          .is_classifier = edit.config.pooling != Pooling::none};
+      return front_matter(head, options.card->change) +
+             markdown_of(*options.card, name_of(format), loaded_by(format, to), conversion);
     };
   if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
   const EditedFiles files(base, shaped(format, base, edit, to));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "engine/excerpt.h"
@@ -38,6 +39,19 @@ std::string row_of(const std::string& text, const ModelCard::Text& used) {
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
 
 }  // namespace
+
+std::string front_matter(const CardHead& head, const std::string& change) {
+  const auto quoted = [](const std::string& text) {  // a string of JSON is one of YAML
+    return nlohmann::json(excerpt(text, 200)).dump();
+  };
+  const bool is_on_hub = head.base.find('/') != std::string::npos;
+  return fmt::format(
+      "---\n{}base_model: {}\n{}license: {}\nlibrary_name: {}\npipeline_tag: {}\ntags: [headroom, {}]\n"
+      "# quantized_by: your name\n---\n\n",
+      is_on_hub ? "" : "# ", quoted(is_on_hub ? head.base : "owner/" + head.base), head.license.empty() ? "# " : "",
+      quoted(head.license.empty() ? "apache-2.0" : head.license), head.library,
+      head.is_classifier ? "text-classification" : "text-generation", change);
+}
 
 std::string markdown_of(const ModelCard& card, const std::string& format, const std::string& loaded_by,
                         const Conversion& conversion) {

@@ -42,7 +42,19 @@ struct ModelCard {
   std::vector<std::string> notes{};
 };
 
-/// The card as Markdown: `format` and `loaded_by` as in export.h, and the conversion's facts about the files.
+/// What the Hugging Face Hub reads of a model, at the head of its card.
+struct CardHead {
+  std::string base;     ///< its name, on the Hub if that is "owner/name"
+  std::string license;  ///< "": not said
+  std::string library;  ///< that loads it: "transformers", "gguf", "headroom"
+  bool is_classifier = false;
+};
+
+/// The head as YAML between two lines "---". What is not known is a comment: the user fills it in.
+std::string front_matter(const CardHead& head, const std::string& change);
+
+/// The card as Markdown, without its head: `format` and `loaded_by` as in export.h, and the conversion's facts about
+/// the files.
 std::string markdown_of(const ModelCard& card, const std::string& format, const std::string& loaded_by,
                         const Conversion& conversion);
 

@@ -226,6 +226,18 @@ TEST_CASE("a model card says what is known, beside the weights", "[export]") {
     CHECK_THAT(text, contains(line));
   export_model(*base, edit, ExportFormat::compat, folder / "m.gguf", options);
   CHECK_THAT(testing::read_bytes(folder / "m.md"), contains("loaded by headroom, llama.cpp"));
+  CHECK(
+      text.starts_with("---\n# base_model: \"owner/smollm2\"\n# license: \"apache-2.0\"\nlibrary_name: headroom\n"
+                       "pipeline_tag: text-generation\ntags: [headroom, compressed]\n"));
+  CHECK_THAT(testing::read_bytes(folder / "m.md"), contains("\nlibrary_name: gguf\n"));
+  // A license that a model's card says is passed on, quoted.
+  fs::copy(checkpoints() / "smollm2", folder / "licensed", fs::copy_options::recursive);
+  testing::write_bytes(folder / "licensed" / "README.md", "---\nlanguage: en\nlicense: mit\"\\\n---\nlicense: other\n");
+  const auto licensed = ModelFiles::open(folder / "licensed");
+  CHECK(licensed->description().license == "mit\"\\");
+  export_model(*licensed, edit, ExportFormat::compat, folder / "again", options);
+  CHECK_THAT(testing::read_bytes(folder / "again" / "README.md"),
+             contains("\nlicense: \"mit\\\"\\\\\"\nlibrary_name: transformers\n"));
   CHECK_THAT(error_of([&] { export_model(*base, edit, ExportFormat::compact, folder / "compact", options); }),
              contains("compact: exists; --force replaces it"));
   fs::remove(folder / "m.gguf");
