@@ -20,7 +20,8 @@ tests="layering-test config-test command-line-test"
 # shellcheck disable=SC2086  # words, by intent
 ninja -C build experiments/headroom $(printf 'tests/%s ' $tests) >build.log 2>&1 || { tail -n 50 build.log; exit 1; }
 version=$(build/experiments/headroom --version)
-echo "$version" | grep -Eqx 'headroom [0-9]+\.[0-9]+\.[0-9]+' || { echo "--version of a tarball says '$version'"; exit 1; }
+commit=$(git -C "$root" rev-parse HEAD | cut -c 1-7)
+echo "$version" | grep -Eqx "headroom [0-9]+\.[0-9]+\.[0-9]+ \($commit\)" || { echo "--version of a tarball says '$version'"; exit 1; }
 build/experiments/headroom run ngram-tradeoff --profile smoke --quiet
 [ -s runs/ngram-tradeoff/smoke/report.html ]
 # shellcheck disable=SC2086

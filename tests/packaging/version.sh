@@ -1,7 +1,7 @@
 #!/bin/sh
 # version.sh ROOT PROGRAM VERSION: which commit packaging/write_version.sh finds: that of a checkout, with +dirty when one
-# of the program's sources has changed, and none in a tarball, though it lies inside another project's checkout. And that
-# PROGRAM's --version, doctor and CITATION.cff say the same version.
+# of the program's sources has changed; in an archive that which git wrote into it, and else none, though it lies inside
+# another project's checkout. And that PROGRAM's --version, doctor, CITATION.cff and the changelog say the same version.
 set -eu
 root=$1 program=$2 version=$3
 scratch=$(mktemp -d)
@@ -26,9 +26,20 @@ if command -v git >/dev/null; then
   echo 2 >"$scratch/engine/a.cpp"
   expect "a changed source" "$(found "$scratch")" "1.2.3 [$commit+dirty]"
   expect "a tarball in a checkout" "$(found "$scratch/tarball")" "1.2.3 []"
+  mkdir "$scratch/packaging"
+  echo 'packaging/commit.txt export-subst' >"$scratch/.gitattributes" # as this project's
+  echo '$Format:%H$' >"$scratch/packaging/commit.txt"
+  git add -A
+  git commit -q -m second
+  commit=$(git rev-parse --short=7 HEAD)
+  git archive --prefix=archive/ HEAD | tar -xf - -C "$scratch/tarball"
+  expect "an archive" "$(found "$scratch/tarball/archive")" "1.2.3 [$commit]"
+  rm -rf "$scratch/.git"
+  expect "files without git" "$(found "$scratch")" "1.2.3 []"
 fi
 
 grep -qx "version: $version" "$root/CITATION.cff" || fail "CITATION.cff is not of version $version"
+[ "$(grep -m 1 '^## ' "$root/CHANGELOG.md" | cut -d ' ' -f 2)" = "$version" ] || fail "CHANGELOG.md does not begin with $version"
 said=$("$program" --version)
 echo "$said" | grep -Eqx "headroom $version( \([0-9a-f]{7,}(\+dirty)?\))?" || fail "--version says '$said'"
 "$program" doctor | grep -qxF "$(echo "$said" | sed 's/ /        /')" || fail "doctor does not say '$said'"
