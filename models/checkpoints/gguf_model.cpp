@@ -261,10 +261,7 @@ void require_model(const GgufFile& file) {
   const std::string type = metadata.text("general.type", "model"),
                     architecture = metadata.text("general.architecture", "");
   const std::string name = file.path().string();
-  require(type != "adapter",
-          "{}: is a LoRA adapter: llama-export-lora of llama.cpp merges it into its base model; name "
-          "that",
-          name);
+  require(type != "adapter", "{}: is a LoRA adapter: name its base model as MODEL, and this with --adapter", name);
   require(type != "mmproj" && architecture != "clip",
           "{}: is the part of a model that reads images (mmproj): name the file of its language model", name);
   require(type != "imatrix" && architecture != "imatrix" && architecture != "controlvector",

@@ -1,9 +1,6 @@
 #include "models/checkpoints/model_edit.h"
 
-#include <fmt/format.h>
-
 #include "engine/context.h"
-#include "engine/error.h"
 
 namespace headroom::models {
 
@@ -21,8 +18,7 @@ Var EditedWeights::tensor(const std::string& name, const Shape& shape, const Dra
 }
 
 std::unique_ptr<Transformer> load(const ModelFiles& base, const ModelEdit& edit, const LoadOptions& options) {
-  const std::vector<std::string>& not_run = base.description().not_run;
-  require(not_run.empty(), "{}: is not run here: {}", base.path().string(), fmt::join(not_run, "; "));
+  base.require_run();
   EditedWeights source(base.weights(options), edit.weights, options.weights);
   return std::make_unique<Transformer>(edit.config, source);
 }

@@ -78,9 +78,13 @@ std::unique_ptr<Tokenizer> ModelFiles::tokenizer() const {
   return tokenizer;
 }
 
-std::unique_ptr<Transformer> ModelFiles::load(const LoadOptions& options) const {
+void ModelFiles::require_run() const {
   require(description_.not_run.empty(), "{}: is not run here: {}", path_.string(),
           fmt::join(description_.not_run, "; "));
+}
+
+std::unique_ptr<Transformer> ModelFiles::load(const LoadOptions& options) const {
+  require_run();
   const std::unique_ptr<WeightSource> source = weights(options);
   return std::make_unique<Transformer>(description_.config, *source);
 }

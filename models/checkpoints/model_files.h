@@ -50,8 +50,10 @@ class ModelFiles {
   /// tokens without an embedding fail only when a text contains one.
   std::unique_ptr<Tokenizer> tokenizer() const;
 
-  /// Loads the model with its weights. Throws Error naming what we would compute otherwise (`not_run`), and any weight
-  /// that is missing or has another shape.
+  /// Throws Error naming what we would compute otherwise (`not_run`).
+  void require_run() const;
+  /// Loads the model with its weights. Throws Error as require_run(), and naming any weight that is missing or has
+  /// another shape.
   std::unique_ptr<Transformer> load(const LoadOptions& options = {}) const;
 
  protected:

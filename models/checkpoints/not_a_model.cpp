@@ -52,8 +52,7 @@ void refuse_adapter(const fs::path& folder) {
     if (!name.empty()) base += " " + quoted_name(name);
   } catch (const std::exception&) {  // the adapter is none the less one
   }
-  fail("{}: is an adapter (PEFT, LoRA) without {}: merge it into that (merge_and_unload() in peft) and save the whole",
-       folder.string(), base);
+  fail("{}: is an adapter (PEFT, LoRA) without {}: name that as MODEL, and this with --adapter", folder.string(), base);
 }
 
 }  // namespace

@@ -123,6 +123,10 @@ Weight Module::add_weight(const std::string& name, Weight weight, bool decays) {
   } else if (const auto* factors = std::get_if<LowRank>(&weight.form())) {
     add_parameter(name + "_a", factors->a, decays);
     add_parameter(name + "_b", factors->b, decays);
+  } else if (const auto* adapted = std::get_if<Adapted>(&weight.form())) {
+    (void)add_weight(name, *adapted->base, decays);
+    add_parameter(name + ".lora_a", adapted->a, decays);
+    add_parameter(name + ".lora_b", adapted->b, decays);
   } else {
     const auto& matrix = std::get<engine::QuantizedMatrix>(weight.form());
     add_entry({{name, {}, decays}, matrix.rows() * matrix.cols(), matrix.bytes()});

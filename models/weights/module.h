@@ -58,7 +58,7 @@ class Module {
   }
   /// Registers a leaf, trainable or frozen.
   Var add_parameter(const std::string& name, Var leaf, bool decays);
-  /// Registers a matrix in any form; factors as NAME_a and NAME_b.
+  /// Registers a matrix in any form; factors as NAME_a and NAME_b, an adapter's as NAME.lora_a and NAME.lora_b.
   Weight add_weight(const std::string& name, Weight weight, bool decays);
   /// Registers a child that lives as long as this module (a member, or in a unique_ptr).
   void add_child(std::string name, Module& child);

@@ -42,6 +42,12 @@ Var linear_of(const LowRank& f, const Var& x, const Var& bias) {
   return bias.defined() ? y + bias : y;
 }
 
+/// x · Wᵀ + bias of the base, and the adapter's term; its thin side is scaled, which is the shorter one.
+Var linear_of(const Adapted& w, const Var& x, const Var& bias, bool pads_rows) {
+  const Var thin = autograd::linear(x, w.a);  // (…, rank)
+  return w.base->linear(x, bias, pads_rows) + autograd::linear(w.scale == 1 ? thin : thin * w.scale, w.b);
+}
+
 }  // namespace
 
 Weight::Weight(Var leaf) : form_(std::move(leaf)) {
@@ -63,23 +69,34 @@ Weight::Weight(LowRank factors) : form_(std::move(factors)) {
           b.defined() ? b.value().str() : "nothing");
 }
 
+Weight::Weight(Adapted adapted) : form_(std::move(adapted)) {
+  const auto& [base, a, b, scale] = std::get<Adapted>(form_);
+  require(base && a.defined() && b.defined() && a.value().rank() == 2 && b.value().rank() == 2 &&
+              a.dim(0) == b.dim(1) && base->shape() == Shape{b.dim(0), a.dim(1)},
+          "weight: an adapter's factors {} and {} do not fit a matrix {}", a.defined() ? a.value().str() : "nothing",
+          b.defined() ? b.value().str() : "nothing", base ? base->shape().str() : "nothing");
+}
+
 bool Weight::defined() const {
-  return std::visit(Overload{[](const LowRank& f) { return f.a.defined(); }, [](const auto& m) { return m.defined(); }},
+  return std::visit(Overload{[](const LowRank& f) { return f.a.defined(); },
+                             [](const Adapted& w) { return w.a.defined(); }, [](const auto& m) { return m.defined(); }},
                     form_);
 }
 
 Shape Weight::shape() const {
-  return std::visit(Overload{[](const LowRank& f) {
-                               return Shape{f.a.dim(0), f.b.dim(1)};
-                             },
-                             [](const auto& m) { return Shape(m.shape()); }},
-                    form_);
+  return std::visit(
+      Overload{[](const LowRank& f) {
+                 return Shape{f.a.dim(0), f.b.dim(1)};
+               },
+               [](const Adapted& w) { return w.base->shape(); }, [](const auto& m) { return Shape(m.shape()); }},
+      form_);
 }
 
 Var Weight::linear(const Var& x, const Var& bias, bool pads_rows) const {
   return std::visit(Overload{[&](const Var& w) { return autograd::linear(x, w, bias, pads_rows); },
                              [&](const engine::QuantizedMatrix& w) { return autograd::quantized_linear(x, w, bias); },
-                             [&](const LowRank& f) { return linear_of(f, x, bias); }},
+                             [&](const LowRank& f) { return linear_of(f, x, bias); },
+                             [&](const Adapted& w) { return linear_of(w, x, bias, pads_rows); }},
                     form_);
 }
 
@@ -90,6 +107,10 @@ Var Weight::rows(const Tensor& indices, engine::DType dtype) const {
                [&](const LowRank& f) {
                  if (f.heads > 1) return autograd::embedding(product_of(f), indices);
                  return autograd::linear(autograd::embedding(f.a, indices), autograd::transpose(f.b, 0, 1));
+               },
+               [&](const Adapted& w) {
+                 const Var thin = autograd::embedding(w.b, indices) * w.scale;  // (…, rank)
+                 return w.base->rows(indices, dtype) + autograd::linear(thin, autograd::transpose(w.a, 0, 1));
                }},
       form_);
 }
@@ -101,21 +122,27 @@ Tensor Weight::values(engine::DType dtype) const {
                                const autograd::NoGrad no_grad;
                                const LowRank converted{Var(f.a.value().to(dtype)), Var(f.b.value().to(dtype)), f.heads};
                                return product_of(converted).value();
+                             },
+                             [&](const Adapted& w) {
+                               const autograd::NoGrad no_grad;
+                               const Var a(w.a.value().to(dtype)), b(w.b.value().to(dtype));
+                               return (Var(w.base->values(dtype)) + autograd::matmul(b, a) * w.scale).value();
                              }},
                     form_);
 }
 
 std::string Weight::describe() const {
   const auto frozen = [](bool is_trained) { return is_trained ? "" : ", frozen"; };
-  return std::visit(Overload{[&](const Var& w) { return std::string(frozen(w.requires_grad())); },
-                             [&](const engine::QuantizedMatrix& w) {
-                               return fmt::format(", {}", engine::traits_of(w.format()).name);
-                             },
-                             [&](const LowRank& f) {
-                               return fmt::format(", rank {}{}{}", f.rank(), f.heads > 1 ? " per head" : "",
-                                                  frozen(f.a.requires_grad() || f.b.requires_grad()));
-                             }},
-                    form_);
+  return std::visit(
+      Overload{
+          [&](const Var& w) { return std::string(frozen(w.requires_grad())); },
+          [&](const engine::QuantizedMatrix& w) { return fmt::format(", {}", engine::traits_of(w.format()).name); },
+          [&](const LowRank& f) {
+            return fmt::format(", rank {}{}{}", f.rank(), f.heads > 1 ? " per head" : "",
+                               frozen(f.a.requires_grad() || f.b.requires_grad()));
+          },
+          [](const Adapted& w) { return fmt::format("{}, adapted by rank {}", w.base->describe(), w.a.dim(0)); }},
+      form_);
 }
 
 }  // namespace headroom::models

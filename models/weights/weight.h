@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -19,8 +20,18 @@ struct LowRank {
   int64_t rank() const { return a.dim(1); }  ///< of each head
 };
 
+class Weight;
+
+/// W + scale · B · A, a matrix with the low-rank term of an adapter (models/adapters/adapter.h): A (rank, in) and B
+/// (out, rank), W in any other form.
+struct Adapted {
+  std::shared_ptr<const Weight> base;
+  Var a, b;
+  double scale = 1;
+};
+
 /// A matrix (out, in) to multiply with, in the form it is kept: a leaf (trainable if it requires a gradient, else
-/// frozen), quantised blocks, or low-rank factors. Copies share it.
+/// frozen), quantised blocks, low-rank factors, or one of these with an adapter. Copies share it.
 class Weight {
  public:
   Weight() = default;  ///< undefined
@@ -29,26 +40,29 @@ class Weight {
   explicit Weight(engine::QuantizedMatrix matrix);
   /// Throws Error if A (out, rank) and B (heads · rank, in) do not fit.
   explicit Weight(LowRank factors);
+  /// Throws Error if A (rank, in) and B (out, rank) do not fit the base.
+  explicit Weight(Adapted adapted);
 
   bool defined() const;
   int64_t out() const { return shape()[0]; }
   int64_t in() const { return shape()[1]; }
   /// (out, in), in any form.
   Shape shape() const;
-  const std::variant<Var, engine::QuantizedMatrix, LowRank>& form() const { return form_; }
+  const std::variant<Var, engine::QuantizedMatrix, LowRank, Adapted>& form() const { return form_; }
 
   /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Applies factors one after the other or multiplies
   /// them first, whichever takes fewer multiplications for x's rows. `pads_rows`, for logits: see engine::linear().
   Var linear(const Var& x, const Var& bias, bool pads_rows = false) const;
   /// Rows of W by index: i64 (…) → (…, in), in `dtype` if the form has none of its own.
   Var rows(const Tensor& indices, engine::DType dtype) const;
-  /// W (out, in) as numbers, unpacked or multiplied out, without a gradient.
+  /// W (out, in) as numbers, unpacked, multiplied out and adapted, without a gradient.
   Tensor values(engine::DType dtype) const;
-  /// "", or its special form: ", frozen", ", q4_1", ", rank 8", ", rank 8 per head".
+  /// "", or its special form: ", frozen", ", q4_1", ", rank 8", ", rank 8 per head", ", q4_1, adapted by
+  /// rank 8".
   std::string describe() const;
 
  private:
-  std::variant<Var, engine::QuantizedMatrix, LowRank> form_;
+  std::variant<Var, engine::QuantizedMatrix, LowRank, Adapted> form_;
 };
 
 }  // namespace headroom::models

@@ -213,6 +213,7 @@ std::string changed_config(const fs::path& path, const ModelDescription& model, 
 bool is_model_file(const std::string& name) {
   const bool is_tokenizers = std::find(tokenizer_names.begin(), tokenizer_names.end(), name) != tokenizer_names.end();
   return is_tokenizers || name == "config.json" || name == "model.safetensors.index.json" || name == model_card_name ||
+         name == adapter_config_name || name == adapter_weights_name ||
          (name.starts_with("model") && name.ends_with(".safetensors"));
 }
 

@@ -9,7 +9,11 @@ namespace headroom::models {
 /// The file name of a folder's model card.
 inline constexpr const char* model_card_name = "README.md";
 
-/// True if a model's folder may contain a file of that name, so that a new folder may replace it.
+/// The files of an adapter's folder, as PEFT names them.
+inline constexpr const char *adapter_config_name = "adapter_config.json",
+                            *adapter_weights_name = "adapter_model.safetensors";
+
+/// True if a model's or an adapter's folder may contain a file of that name, so that a new folder may replace it.
 bool is_model_file(const std::string& name);
 
 /// The config.json of a model with matrices in that form. Throws Error naming anything it cannot express.

@@ -57,16 +57,9 @@ GgufForm gguf_form_of(const TensorStore& store, const TensorMove& move, std::opt
   return *type == WeightType::q8_0 && !fills_blocks(move.shape[-1]) ? BlockFormat::f16 : form_of(*type);
 }
 
-/// The rows (R, …) of heads of queries or keys, each of d rows: (i, i + d/2) become (2i, 2i + 1), or back.
-Tensor turned(const Tensor& rows, int64_t heads, bool to_interleaved) {
-  const int64_t half = rows.dim(0) / heads / 2;
-  const Shape pairs = to_interleaved ? Shape{heads, 2, half, -1} : Shape{heads, half, 2, -1};
-  return rows.contiguous().reshape(pairs).transpose(1, 2).contiguous().reshape(rows.shape());  // (R, …)
-}
-
 QuantizedMatrix turned(const QuantizedMatrix& matrix, int64_t heads, bool to_interleaved) {
   const Tensor bytes = matrix.blocks().reshape({matrix.rows(), matrix.row_bytes()});  // (R, bytes)
-  return {matrix.format(), matrix.rows(), matrix.cols(), turned(bytes, heads, to_interleaved).reshape({-1})};
+  return {matrix.format(), matrix.rows(), matrix.cols(), models::turned(bytes, heads, to_interleaved).reshape({-1})};
 }
 
 /// Rows [begin, end) as written, in f32.
@@ -102,6 +95,13 @@ void count_rounding(const TensorMove& move, const Tensor& values, const StoredTe
 }
 
 }  // namespace
+
+// Of a head's d rows, (i, i + d/2) become (2i, 2i + 1), or back.
+Tensor turned(const Tensor& rows, int64_t heads, bool to_interleaved) {
+  const int64_t half = rows.dim(0) / heads / 2;
+  const Shape pairs = to_interleaved ? Shape{heads, 2, half, -1} : Shape{heads, half, 2, -1};
+  return rows.contiguous().reshape(pairs).transpose(1, 2).contiguous().reshape(rows.shape());  // (R, …)
+}
 
 DType dense_dtype(GgufForm form) {
   const std::optional<DType> dtype = dtype_of(form);

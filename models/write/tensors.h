@@ -50,6 +50,9 @@ void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes);
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
                                    const ConvertOptions& options);
 
+/// The rows (R, …) of `heads` heads of queries or keys in the other rotary layout: to pairs (2i, 2i + 1), or back.
+engine::Tensor turned(const engine::Tensor& rows, int64_t heads, bool to_interleaved);
+
 /// The tensor as written. Throws Error naming it if a number does not fit the form.
 StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding);
 

@@ -55,11 +55,11 @@ int64_t trained_count(TrainedPart part, const models::TransformerConfig& c) {
   return count;
 }
 
-FinetuneNeed finetune_need(TrainedPart part, const models::TransformerConfig& config, int64_t sequences,
-                           int64_t length) {
+FinetuneNeed finetune_need(TrainedPart part, const models::TransformerConfig& config, int64_t sequences, int64_t length,
+                           int64_t adapter) {
   const ModelCosts costs = model_costs(config, sequences, length, widths_of(4));
   FinetuneNeed need;
-  need.state = 4.0 * sizeof(float) * static_cast<double>(trained_count(part, config));
+  need.state = 4.0 * sizeof(float) * static_cast<double>(adapter > 0 ? adapter : trained_count(part, config));
   // The head alone is behind everything that would have to be kept.
   if (part != TrainedPart::head)
     need.activations = config.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;

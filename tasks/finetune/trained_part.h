@@ -35,8 +35,8 @@ struct FinetuneNeed {
 };
 
 /// For `sequences` sequences of `length` tokens per pass. Frozen weights are not counted: they may lie in a mapped
-/// file.
-FinetuneNeed finetune_need(TrainedPart part, const models::TransformerConfig& config, int64_t sequences,
-                           int64_t length);
+/// file. `adapter` > 0: this many parameters of an adapter are trained in place of the part.
+FinetuneNeed finetune_need(TrainedPart part, const models::TransformerConfig& config, int64_t sequences, int64_t length,
+                           int64_t adapter = 0);
 
 }  // namespace headroom::tasks

@@ -19,6 +19,7 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/compress/size_note.h"
 #include "experiments/version.h"
+#include "models/adapters/adapter_files.h"
 #include "models/checkpoints/reference_logits.h"
 #include "models/files/atomic_file.h"
 #include "models/files/file_size.h"
@@ -30,31 +31,53 @@ namespace headroom::experiments {
 namespace {
 
 struct ConvertArguments {
-  std::string model, out, format, dtype;
+  std::string model, adapter, out, format, dtype;
   bool force = false;
   int threads = 0;
 };
 
-models::Conversion converted(const ConvertArguments& arguments, const models::ConvertOptions& options) {
-  if (arguments.format.empty()) return models::convert_model(arguments.model, arguments.out, options);
-  const auto source = models::ModelFiles::open(arguments.model);
-  return models::export_model(*source, {source->description().config, {}},
-                              models::export_format_named(arguments.format), arguments.out,
+/// The format that a model is written in.
+models::ExportFormat format_of(const ConvertArguments& arguments) {
+  return models::export_format_named(arguments.format.empty() ? "compat" : arguments.format);
+}
+
+/// The source with --adapter merged into it.
+models::ModelEdit edit_of(const ConvertArguments& arguments, const models::ModelFiles& source) {
+  if (arguments.adapter.empty()) return {source.description().config, {}};
+  return merged(source, models::read_adapter(arguments.adapter, source));
+}
+
+models::Conversion converted(const ConvertArguments& arguments, const models::ModelFiles& source,
+                             const models::ModelEdit& edit, const models::ConvertOptions& options) {
+  if (arguments.format.empty() && edit.weights.empty())
+    return models::convert_model(arguments.model, arguments.out, options);
+  return models::export_model(source, edit, format_of(arguments), arguments.out,
                               {.type = options.type, .force = options.force, .progress = options.progress});
 }
 
-std::string growth_of(const ConvertArguments& arguments, std::optional<models::WeightType> type, uint64_t after) {
-  const auto source = models::ModelFiles::open(arguments.model);
-  const auto format = models::export_format_named(arguments.format.empty() ? "compat" : arguments.format);
+std::string growth_of(const ConvertArguments& arguments, const models::ModelFiles& source,
+                      const models::ModelEdit& edit, std::optional<models::WeightType> type, uint64_t after) {
+  const auto format = format_of(arguments);
   const auto bytes_in = [&](std::optional<models::WeightType> other) {
-    if (arguments.format.empty() && source->scheme() != models::NameScheme::headroom)
-      return tensor_bytes(*source, arguments.out, {.type = other});
-    return export_bytes(*source, {source->description().config, {}}, format, arguments.out, other);
+    if (arguments.format.empty() && edit.weights.empty() && source.scheme() != models::NameScheme::headroom)
+      return tensor_bytes(source, arguments.out, {.type = other});
+    return export_bytes(source, edit, format, arguments.out, other);
   };
   return growth_note(models::model_bytes(arguments.model), after, type, holds_blocks(format, arguments.out), bytes_in);
 }
 
+/// Writes --adapter itself in the layout that OUT asks for.
+void convert_adapter(const ConvertArguments& arguments) {
+  require(!arguments.adapter.empty(), "--format adapter: needs --adapter");
+  require(arguments.dtype.empty(), "--format adapter: is in f32, without --dtype");
+  const auto source = models::ModelFiles::open(arguments.model);
+  const uint64_t bytes =
+      write_adapter(arguments.out, models::read_adapter(arguments.adapter, *source), *source, arguments.force);
+  print_text("written  {}: an adapter, {}\n", arguments.out, models::size_text(bytes));
+}
+
 void convert(const ConvertArguments& arguments) {
+  if (arguments.format == "adapter") return convert_adapter(arguments);
   const engine::ThreadScope threads(arguments.threads > 0 ? arguments.threads : engine::num_threads());
   models::ConvertOptions options;
   if (!arguments.dtype.empty()) options.type = models::weight_type_named(arguments.dtype);
@@ -63,13 +86,15 @@ void convert(const ConvertArguments& arguments) {
     options.progress = [](size_t done, size_t all) {
       fmt::print(stderr, "\r{} of {} tensors{}", done, all, done == all ? "\n" : "");
     };
-  const models::Conversion c = converted(arguments, options);
+  const auto source = models::ModelFiles::open(arguments.model);
+  const models::ModelEdit edit = edit_of(arguments, *source);
+  const models::Conversion c = converted(arguments, *source, edit, options);
   for (const std::string& note : c.notes) print_text("note     {}\n", note);
-  if (const std::string growth = growth_of(arguments, options.type, c.bytes); !growth.empty())
+  if (const std::string growth = growth_of(arguments, *source, edit, options.type, c.bytes); !growth.empty())
     print_text("note     {}\n", growth);
   fmt::print(
-      "compared logits of the new files with the source's: they differ by at most {:.2g}, the largest is {:.3g}\n",
-      c.logit_error, c.largest_logit);
+      "compared logits of the new files with the source's{}: they differ by at most {:.2g}, the largest is {:.3g}\n",
+      arguments.adapter.empty() ? "" : " and its adapter's", c.logit_error, c.largest_logit);
   print_text("written  {}: {}, {}{}\n", arguments.out, c.written, models::size_text(c.bytes),
              c.rounded ? "" : ", nothing rounded");
 }
@@ -148,14 +173,18 @@ void add_convert_command(Command app) {
   const Command command = app.command("convert", "write a trained model as a GGUF file or a Hugging Face folder");
   const auto a = std::make_shared<ConvertArguments>();
   add_model_argument(command, a->model);
+  add_adapter_option(command, a->adapter);
   command.option("-o,--out OUT", a->out, "FILE.gguf, or the folder to be made").required().output_apart();
   command
       .option("--format", a->format,
               "compat: as other software has it (default); compact: a folder for headroom; plain: a compact model's "
-              "narrower heads for other software")
-      .one_of({"compat", "compact", "plain"});
+              "narrower heads for other software; adapter: the adapter alone, for PEFT or llama.cpp")
+      .one_of({"compat", "compact", "plain", "adapter"});
   command
-      .option("--dtype", a->dtype, "of its matrices (default: as the source has them; a folder of quantised ones: f32)")
+      .option(
+          "--dtype", a->dtype,
+          "of its matrices, or of those that --adapter changes (default: as the source has them; f32 for changed ones, "
+          "and for a folder of quantised ones)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
   command.flag("--force", a->force, "overwrite what is there");
   add_threads_option(command, a->threads);

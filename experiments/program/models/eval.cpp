@@ -256,7 +256,9 @@ void eval(EvalArguments& arguments, bool has_context) {
     require(!base_files->has_tokenizer() || tasks::tokens_of_file(arguments.text, *base_files->tokenizer()) == text,
             "--against {}: its tokenizer splits {} unlike that of {}: their predictions cannot be compared",
             arguments.against, arguments.text, arguments.model.path);
-    base = arguments.model.load(*base_files);
+    ModelArguments plain = arguments.model;
+    plain.adapter.clear();  // it is MODEL's alone
+    base = plain.load(*base_files);
   }
   const auto start = std::chrono::steady_clock::now();
   tasks::Perplexity result;

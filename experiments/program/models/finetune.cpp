@@ -5,7 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "engine/allocator.h"
 #include "engine/error.h"
@@ -20,6 +22,7 @@
 #include "experiments/tools/compress/divergence.h"
 #include "experiments/tools/compress/size_note.h"
 #include "experiments/version.h"
+#include "models/adapters/adapter_files.h"
 #include "models/checkpoints/classifier.h"
 #include "models/checkpoints/compact_model.h"
 #include "models/files/atomic_file.h"
@@ -68,7 +71,7 @@ void print_as_json(const FinetuneArguments& a, const tasks::TextCut& cut, const 
   for (const tasks::FinetuneStep& step : r.steps) losses.push_back(step.loss);
   nlohmann::ordered_json out{{"model", a.model},
                              {"out", a.out},
-                             {"train", a.part},
+                             {"train", trained_words(a)},
                              {"trained", r.trained},
                              {"parameters", r.parameters},
                              {"steps", r.steps.size()},
@@ -90,6 +93,7 @@ struct FinetuneJob {
   std::unique_ptr<FinetuneData> data;
   tasks::TextCut cut{};    ///< how its texts became tokens
   models::ModelEdit edit;  ///< the model before the first step: with a new readout where it becomes a classifier
+  std::optional<models::Adapter> adapter{};  ///< what is trained and written in place of the edit
   models::ExportFormat format = models::ExportFormat::compat;
   std::optional<models::WeightType> type{};
   int64_t steps = 0;
@@ -103,12 +107,20 @@ models::ExportFormat format_of(const FinetuneArguments& a) {
   return stays ? models::ExportFormat::compact : models::ExportFormat::compat;
 }
 
+/// A new adapter, of the parts that --lora-on lists.
+models::Adapter new_adapter(const FinetuneArguments& a, const models::ModelFiles& base, engine::Rng& rng) {
+  std::vector<std::string> parts;
+  std::istringstream list(a.lora_on);
+  for (std::string part; std::getline(list, part, ',');) parts.push_back(part);
+  return models::drawn_adapter(base, *a.lora_rank, a.lora_alpha, parts, rng);
+}
+
 /// Throws Error for whatever would stop the training or its output.
 FinetuneJob finetune_job(const FinetuneArguments& a) {
   check_numbers(a);
   FinetuneJob job{.base = models::ModelFiles::open(a.model), .data = {}, .edit = {}, .rng = engine::Rng(a.seed)};
   models::check_target(a.model, a.out, a.force);
-  models::check_card(a.out, a.force);
+  if (!a.lora_rank) models::check_card(a.out, a.force);
   std::shared_ptr<const models::Tokenizer> tokenizer = job.base->tokenizer();
   job.cut = tasks::text_cut(job.base->description(), *tokenizer);
   job.data = read_finetune_data(a.data, *job.base, std::move(tokenizer));
@@ -117,22 +129,31 @@ FinetuneJob finetune_job(const FinetuneArguments& a) {
   const std::optional<int64_t> classes = job.data->classes();
   // A classifier of as many classes goes on with the readout that it has.
   const bool is_classifier = job.edit.config.pooling == models::Pooling::last;
-  if (classes && !(is_classifier && job.edit.config.output_dim == *classes))
+  if (classes && !(is_classifier && job.edit.config.output_dim == *classes)) {
+    require(!a.lora_rank,
+            "--lora-rank: {} is no classifier of {} classes, and an adapter holds no new readout: train one with "
+            "--train head first",
+            a.model, *classes);
     job.edit = models::classifier_of(std::move(job.edit), *classes, job.rng);
+  }
+  if (a.lora_rank) job.adapter = new_adapter(a, *job.base, job.rng);
   job.format = format_of(a);
   if (!a.dtype.empty()) job.type = models::weight_type_named(a.dtype);
   if (job.format != models::ExportFormat::compact) models::check_type(a.out, job.type);
-  const std::string refusal = models::refusal_of(job.format, *job.base, job.edit.config, a.out);
+  const std::string refusal = job.adapter ? "" : models::refusal_of(job.format, *job.base, job.edit.config, a.out);
   require(refusal.empty(), "{}", refusal);
   job.edit.config.checkpoint_blocks = a.recompute;
-  check_memory(a, job.edit.config, job.data->longest());
+  check_memory(a, job.edit.config, job.data->longest(), job.adapter ? job.adapter->parameter_count() : 0);
   return job;
 }
 
 void print_start(const FinetuneArguments& a, const FinetuneJob& job, const FinetuneResult& result) {
   if (a.json) return;
-  print_text("trained  {} of {} parameters ({})\n", result.trained, result.parameters, a.part);
-  print_text("written  will load in {}\n", models::loaded_by(job.format, a.out));
+  print_text("trained  {} of {} parameters ({})\n", result.trained, result.parameters, trained_words(a));
+  const bool is_gguf = std::filesystem::path(a.out).extension() == ".gguf";
+  print_text("written  will load in {}\n", !job.adapter ? models::loaded_by(job.format, a.out)
+                                           : is_gguf    ? "headroom, llama.cpp"
+                                                        : "headroom, PEFT");
   print_text("texts    {}\n", job.cut.words());
   if (result.resumed_at > 0) print_text("resumed  after step {} of {}\n", result.resumed_at, job.steps);
   print_text("before   {}\n", job.data->words(result.before));
@@ -142,6 +163,10 @@ void print_start(const FinetuneArguments& a, const FinetuneJob& job, const Finet
 /// The model on --device.
 std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const FinetuneJob& job) {
   const engine::DeviceScope scope(engine::device_of(a.device));
+  if (job.adapter)
+    return models::load(*job.base, *job.adapter, job.edit.config,
+                        {.keep = models::Keep::stored, .weights = {.is_trained = models::none_trained}},
+                        models::AdapterUse::trained);
   return models::load(*job.base, job.edit, load_options(tasks::trained_part_named(a.part), job.edit.config));
 }
 
@@ -229,6 +254,10 @@ FinetuneResult train(const FinetuneArguments& a, FinetuneJob& job, StepLog& log,
   result.after = measure("after");
   result.steps = training.log();
   job.edit.config.checkpoint_blocks = false;
+  if (job.adapter) {
+    job.adapter = trained_adapter(std::move(*job.adapter), *model);
+    return result;
+  }
   for (const autograd::Parameter& parameter : model->parameters()) {
     std::erase_if(job.edit.weights, [&](const auto& weight) { return weight.first == parameter.name; });
     job.edit.weights.emplace_back(parameter.name, parameter.var.value().to(engine::cpu));
@@ -237,6 +266,13 @@ FinetuneResult train(const FinetuneArguments& a, FinetuneJob& job, StepLog& log,
 }
 
 models::Conversion write_out(const FinetuneArguments& a, const FinetuneJob& job, const FinetuneResult& result) {
+  if (job.adapter) {
+    models::Conversion made;
+    made.written =
+        fmt::format("an adapter of {} matrices, rank {}, in F32", job.adapter->factors.size(), job.adapter->rank);
+    made.bytes = write_adapter(a.out, *job.adapter, *job.base, a.force);
+    return made;
+  }
   models::ModelCard card;
   card.change = "fine-tuned";
   card.base = job.base->path().filename().string();
@@ -262,6 +298,7 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetuneJob& job,
 }
 
 void finetune(FinetuneArguments& a) {
+  if (a.lora_rank && a.lora_alpha == 0) a.lora_alpha = 2 * static_cast<double>(*a.lora_rank);
   std::unique_ptr<tasks::Ranks> ranks = started_ranks(a.device);
   const ModelScope scope(a.threads, a.device, engine::Activations::exact);
   const bool is_first = !ranks || ranks->is_first();
@@ -294,8 +331,11 @@ void finetune(FinetuneArguments& a) {
 void add_finetune_command(Command app) {
   const Command command = app.command("finetune", "train a trained model further, on a text or labelled sentences");
   const auto a = std::make_shared<FinetuneArguments>();
-  add_finetune_options(command, *a);
-  command.action([a] { finetune(*a); });
+  const Option lr = add_finetune_options(command, *a);
+  command.action([a, lr] {
+    if (a->lora_rank && !lr.is_given()) a->lr = 2e-4;
+    finetune(*a);
+  });
 }
 
 }  // namespace headroom::experiments

@@ -53,6 +53,9 @@ std::unique_ptr<FinetuneData> read_finetune_data(const FinetuneDataArguments& ar
 struct FinetuneArguments {
   std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format, dtype, device = "cpu";
   FinetuneDataArguments data;
+  std::optional<int64_t> lora_rank;  ///< trains an adapter of this rank in place of `part`
+  double lora_alpha = 0;             ///< 0: twice the rank
+  std::string lora_on = "q,k,v,o,gate,up,down";
   std::optional<int64_t> steps;
   double epochs = 1, lr = 2e-5, weight_decay = 0, clip = 1;
   int64_t batch = 4;
@@ -68,12 +71,16 @@ void check_numbers(const FinetuneArguments& arguments);
 /// Number of training steps. Throws Error as check_numbers().
 int64_t steps_of(const FinetuneArguments& arguments, const FinetuneData& data);
 tasks::TrainerConfig trainer_config(const FinetuneArguments& arguments, int64_t steps);
-/// Throws Error, with what would fit, if memory cannot hold training on sequences of `length` tokens.
-void check_memory(const FinetuneArguments& arguments, const models::TransformerConfig& config, int64_t length);
+/// What is trained, as the user named it: "all", or "q,k,v, rank 8, alpha 16".
+std::string trained_words(const FinetuneArguments& arguments);
+/// Throws Error, with what would fit, if memory cannot hold training on sequences of `length` tokens. `adapter`: the
+/// number of its parameters; 0 = none.
+void check_memory(const FinetuneArguments& arguments, const models::TransformerConfig& config, int64_t length,
+                  int64_t adapter);
 /// All settings that decide the result's bits: not how often it is saved, nor what is recomputed.
 tasks::FinetuneSettings settings_of(const FinetuneArguments& arguments, const FinetuneData& data, int64_t steps);
 
-/// Every option of `finetune`.
-void add_finetune_options(Command command, FinetuneArguments& arguments);
+/// Adds every option of `finetune`; returns --lr's.
+Option add_finetune_options(Command command, FinetuneArguments& arguments);
 
 }  // namespace headroom::experiments

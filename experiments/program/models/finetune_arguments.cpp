@@ -30,6 +30,13 @@ void check_numbers(const FinetuneArguments& a) {
   require(std::isfinite(a.weight_decay) && a.weight_decay >= 0, "--weight-decay: {} is below 0", a.weight_decay);
   require(std::isfinite(a.clip) && a.clip >= 0, "--clip: {} is below 0", a.clip);
   require(a.seed >= 0, "--seed: {} is below 0", a.seed);
+  require(a.lora_rank.value_or(1) >= 1, "--lora-rank: {} is below 1", a.lora_rank.value_or(1));
+  require(std::isfinite(a.lora_alpha) && a.lora_alpha >= 0, "--lora-alpha: {} is not above 0", a.lora_alpha);
+  require(a.lora_rank || (a.lora_alpha == 0 && a.lora_on == FinetuneArguments().lora_on),
+          "--lora-alpha and --lora-on need --lora-rank");
+  require(!a.lora_rank || a.part == "all", "--lora-rank: trains an adapter alone, not --train {}", a.part);
+  require(!a.lora_rank || (a.format.empty() && a.dtype.empty()),
+          "--lora-rank: writes an adapter, which has no --format and --dtype: convert --adapter merges it");
   require(a.save_every >= 1, "--save-every: {} is below 1", a.save_every);
 }
 
@@ -56,19 +63,24 @@ tasks::TrainerConfig trainer_config(const FinetuneArguments& a, int64_t steps) {
   return config;
 }
 
-void check_memory(const FinetuneArguments& a, const models::TransformerConfig& given, int64_t length) {
+std::string trained_words(const FinetuneArguments& a) {
+  if (!a.lora_rank) return a.part;
+  return fmt::format("{}, rank {}, alpha {}", a.lora_on, *a.lora_rank, a.lora_alpha);
+}
+
+void check_memory(const FinetuneArguments& a, const models::TransformerConfig& given, int64_t length, int64_t adapter) {
   models::TransformerConfig config = given;
   const tasks::TrainedPart part = tasks::trained_part_named(a.part);
   const int64_t parts = std::max(a.parts, a.shares), sequences = (a.batch + parts - 1) / parts;
-  const tasks::FinetuneNeed need = finetune_need(part, config, sequences, length);
+  const tasks::FinetuneNeed need = finetune_need(part, config, sequences, length, adapter);
   const engine::Device device = engine::device_of(a.device);
   const MemoryLimit limit = device.is_cpu() ? memory_limit() : device_memory_limit(device);
   if (need.total() <= limit.bytes) return;
   const auto fits = [&](bool recompute, int64_t at_once) {
     config.checkpoint_blocks = recompute;
-    return finetune_need(part, config, at_once, length).total() <= limit.bytes;
+    return finetune_need(part, config, at_once, length, adapter).total() <= limit.bytes;
   };
-  std::string advice = "a smaller model would fit, or --train heads";
+  std::string advice = adapter > 0 ? "a smaller model would fit" : "a smaller model would fit, or --lora-rank 8";
   if (fits(true, sequences)) advice = "--recompute would fit";
   else if (a.shares > 1) advice = "a smaller --batch would fit";
   else if (fits(a.recompute, 1)) advice = fmt::format("--accumulate {} would fit", a.batch);
@@ -89,7 +101,7 @@ std::string parts_text(const FinetuneArguments& a) {
 
 tasks::FinetuneSettings settings_of(const FinetuneArguments& a, const FinetuneData& data, int64_t steps) {
   tasks::FinetuneSettings settings{{"MODEL", tasks::sha256_of_model(a.model)},
-                                   {"--train", a.part},
+                                   {"--train", trained_words(a)},
                                    {"--steps", std::to_string(steps)},
                                    {"--batch", std::to_string(a.batch)},
                                    {"--accumulate", parts_text(a)},
@@ -130,7 +142,7 @@ void add_data_options(Command command, FinetuneDataArguments& data) {
 
 }  // namespace
 
-void add_finetune_options(Command command, FinetuneArguments& a) {
+Option add_finetune_options(Command command, FinetuneArguments& a) {
   add_model_argument(command, a.model);
   add_data_options(command.under("Data"), a.data);
   const Command training = command.under("Training"), kept = command.under("Checkpoints and log"),
@@ -140,6 +152,11 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
               "all weights, the matrices (or factors) of queries and keys, or the readout; a classifier's readout is "
               "new, and always trained")
       .one_of({"all", "heads", "head"});
+  training.option(
+      "--lora-rank R", a.lora_rank,
+      "train a LoRA adapter of this rank in place of the weights, which stay as stored; OUT is the adapter");
+  training.option("--lora-alpha A", a.lora_alpha, "the adapter's term is scaled by A / R (default: 2 R)");
+  training.option("--lora-on PARTS", a.lora_on, "matrices of each layer that it changes");
   const Option epochs = training.option("--epochs E", a.epochs, "times through the training file");
   training.option("--steps N", a.steps, "in place of --epochs").excludes(epochs);
   training.option("--batch B", a.batch, "sequences of a step");
@@ -147,7 +164,7 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
   training.option(
       "--parts N", a.shares,
       "a power of two: parts of a batch that ranks can share (mpirun), their gradients added along one tree");
-  training.option("--lr", a.lr, "AdamW's learning rate");
+  const Option lr = training.option("--lr", a.lr, "AdamW's learning rate; 2e-4 with --lora-rank, unless given");
   training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0").one_of({"constant", "cosine"});
   training.option("--warmup N", a.warmup, "first steps, in which the learning rate rises");
   training.option("--weight-decay", a.weight_decay, "of matrices").show_default();
@@ -170,6 +187,7 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
   output.flag("--json", a.json, "the result as one JSON object");
   machine.option("--device", a.device, "cpu or cuda");
   add_threads_option(machine, a.threads);
+  return lr;
 }
 
 }  // namespace headroom::experiments

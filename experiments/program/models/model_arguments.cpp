@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "experiments/studies/toml/complaints.h"
+#include "models/adapters/adapter_files.h"
 #include "models/files/entries_of.h"
 #include "tasks/data/locate.h"
 
@@ -55,7 +56,8 @@ std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFil
                  : weights == "bf16" ? models::Keep::bf16
                                      : models::Keep::computed;
   options.weights.dtype = engine::dtype_named(dtype);
-  return files.load(options);
+  if (adapter.empty()) return files.load(options);
+  return models::load(files, models::read_adapter(adapter, files), files.description().config, options);
 }
 
 void add_model_argument(Command command, std::string& path) {
@@ -67,6 +69,7 @@ void add_model_argument(Command command, std::string& path) {
 
 void add_model_options(Command command, ModelArguments& arguments) {
   add_model_argument(command, arguments.path);
+  add_adapter_option(command, arguments.adapter);
   const Command machine = command.under(how_it_is_run);
   machine
       .option("--weights", arguments.weights,
@@ -75,6 +78,13 @@ void add_model_options(Command command, ModelArguments& arguments) {
   machine.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"});
   machine.option("--device", arguments.device, "cpu or cuda");
   add_threads_option(machine, arguments.thread_count);
+}
+
+void add_adapter_option(Command command, std::string& path) {
+  command
+      .option("--adapter ADAPTER", path,
+              "a LoRA adapter of MODEL that is applied: a folder as PEFT writes it, or a GGUF file")
+      .path_by(tasks::named_model);
 }
 
 void add_exact_option(Command command, ModelArguments& arguments) {

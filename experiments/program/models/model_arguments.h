@@ -23,6 +23,7 @@ namespace headroom::experiments {
 /// The arguments of every command that runs a trained model.
 struct ModelArguments {
   std::string path;
+  std::string adapter;  ///< "" = none
   std::string weights = "stored";
   std::string dtype = "f32";
   std::string device = "cpu";
@@ -38,7 +39,7 @@ struct ModelArguments {
   models::CacheTypes cache_types(const models::TransformerConfig& config) const;
   /// Explains non-finite logits of finite weights, which load() checks: the likely cause and what to type.
   std::string overflow(const models::TransformerConfig& config) const;
-  /// The model on --device.
+  /// The model on --device, with --adapter.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
 };
 
@@ -63,8 +64,10 @@ class ModelScope {
 
 /// Adds MODEL, read into `path`.
 void add_model_argument(Command command, std::string& path);
-/// Adds MODEL, --weights, --dtype, --device and --threads.
+/// Adds MODEL, --adapter, --weights, --dtype, --device and --threads.
 void add_model_options(Command command, ModelArguments& arguments);
+/// Adds --adapter, read into `path`.
+void add_adapter_option(Command command, std::string& path);
 /// Adds --exact, for commands that may round.
 void add_exact_option(Command command, ModelArguments& arguments);
 /// Adds --cache-dtype, for commands that cache keys and values; its default is the value in `arguments`.
