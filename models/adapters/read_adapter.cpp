@@ -49,8 +49,8 @@ AdapterHeader peft_header(const fs::path& file) {
         "qalora_group_size", "revision", "runtime_config", "target_modules", "task_type"})
     (void)in.has(key);
   for (const auto& [key, value] : in.unread())
-    require(is_neutral(value), "{}: {} is {}, which is not applied here; expected an adapter without it", file.string(),
-            quoted_name(key), shown(value));
+    require(is_neutral(value), "{}: {}: got {}, which is not applied here; expected an adapter without it",
+            file.string(), quoted_name(key), shown(value));
   return header;
 }
 
@@ -91,8 +91,8 @@ class AdapterReader {
     const std::string at = fmt::format("{}: tensor {}", tensors_.place(name), quoted_name(name));
     const bool is_a = name.ends_with(form_.suffix_a);
     require(name.starts_with(form_.prefix) && (is_a || name.ends_with(form_.suffix_b)),
-            "{}: is no factor of an adapter; expected {}….{}… or {}….{}…", at, form_.prefix, form_.suffix_a + 1,
-            form_.prefix, form_.suffix_b + 1);
+            "{}: is no factor of an adapter; expected {}NAME{} or {}NAME{}", at, form_.prefix, form_.suffix_a,
+            form_.prefix, form_.suffix_b);
     const std::string_view prefix = form_.prefix, suffix = is_a ? form_.suffix_a : form_.suffix_b;
     std::string theirs = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
     if (!theirs.ends_with(".weight")) theirs += ".weight";

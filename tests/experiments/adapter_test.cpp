@@ -16,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string interleaved_model() { return "'" + (checkpoints() / "llama2-gqa.gguf").string() + "'"; }
-
 /// Trains `out` with these further arguments.
 json trained(const TemporaryFolder& folder, const std::string& model, const std::string& out,
              const std::string& more = "") {
@@ -50,17 +48,18 @@ TEST_CASE("an adapter is trained alone, and every command applies it", "[adapter
   CHECK(file.contains("base_model.model.model.layers.0.mlp.down_proj.lora_B.weight"));
   CHECK(perplexity(folder, small_model()) == Approx(before).epsilon(1e-6));
   CHECK(perplexity(folder, small_model() + " --adapter out") == Approx(after).epsilon(1e-6));
-  CHECK(run_json(folder, fmt::format("eval {} --adapter out --against {} --exact --text {} --context 32", small_model(),
-                                     small_model(), small_text()))["against"]["ppl"]
-            .get<double>() == Approx(before).epsilon(1e-6));
+  const json against = run_json(folder, fmt::format("eval {} --adapter out --against {} --exact --text {} --context 32",
+                                                    small_model(), small_model(), small_text()));
+  CHECK(against["ppl_ratio"].get<double>() == Approx(after / before).epsilon(1e-5));  // the base is without it
   const auto said = [&](const std::string& arguments) {
     Program program(folder.path(), arguments);
     INFO(program.err());
     CHECK(program.wait() == 0);
     return program.out();
   };
-  for (const std::string& command : {"generate {} --prompt 'the text' --max-tokens 8 --temperature 0 --exact",
-                                     "logits {} --prompt 'the cat'", "probe {} --text " + small_text()}) {
+  const std::vector<std::string> commands{"generate {} --prompt 'the text' --max-tokens 8 --temperature 0 --exact",
+                                          "logits {} --prompt 'the cat'", "probe {} --text " + small_text()};
+  for (const std::string& command : commands) {
     const std::string plain = fmt::format(fmt::runtime(command), small_model());
     CHECK(said(plain) != said(plain + " --adapter out"));
   }
@@ -91,21 +90,21 @@ TEST_CASE("a killed training of an adapter ends in the same bytes, and saves the
 
 TEST_CASE("an adapter of a GGUF file is PEFT's of the folder, a GGUF adapter, and what merging makes", "[adapter]") {
   const TemporaryFolder folder;
-  const std::string model = interleaved_model();
-  REQUIRE(Program(folder.path(), "convert " + model + " -o folder --dtype f32").wait() == 0);
-  const std::string data = fmt::format("--text {} --context 32 --steps 20 --lr 1e-2 --lora-rank 3", small_text());
-  const double after = run_json(
-      folder, fmt::format("finetune {} -o peft {} --validate {}", model, data, small_text()))["after"]["perplexity"];
+  const std::string model = "base.gguf", source = small_model();  // whose rows of queries and keys differ in order
+  REQUIRE(Program(folder.path(), "convert " + source + " -o base.gguf").wait() == 0);
+  const std::string data =
+      fmt::format("--text {0} --validate {0} --context 32 --steps 20 --lr 1e-2 --lora-rank 3", small_text());
+  const double after = run_json(folder, fmt::format("finetune {} -o peft {}", model, data))["after"]["perplexity"];
   run_json(folder, fmt::format("finetune {} -o direct.gguf {}", model, data));
   for (const char* command :
        {"-o made.gguf --format adapter", "-o merged --format compat", "-o merged.gguf", "-o small.gguf --dtype q8_0"})
     REQUIRE(Program(folder.path(), fmt::format("convert {} --adapter peft {}", model, command)).wait() == 0);
-  REQUIRE(Program(folder.path(), "convert folder --adapter made.gguf -o back --format adapter").wait() == 0);
+  REQUIRE(Program(folder.path(), "convert " + source + " --adapter made.gguf -o back --format adapter").wait() == 0);
   CHECK(read(folder / "direct.gguf") == read(folder / "made.gguf"));
   CHECK(read(folder / "peft/adapter_model.safetensors") == read(folder / "back/adapter_model.safetensors"));
   for (const std::string& arguments :
-       {model + " --adapter peft", std::string("folder --adapter peft"), std::string("folder --adapter made.gguf"),
-        std::string("merged"), std::string("merged.gguf")}) {
+       {model + " --adapter peft", source + " --adapter peft", source + " --adapter made.gguf", std::string("merged"),
+        std::string("merged.gguf")}) {
     INFO(arguments);
     CHECK(perplexity(folder, arguments) == Approx(after).epsilon(1e-5));
   }

@@ -131,8 +131,8 @@ FinetuneJob finetune_job(const FinetuneArguments& a) {
   const bool is_classifier = job.edit.config.pooling == models::Pooling::last;
   if (classes && !(is_classifier && job.edit.config.output_dim == *classes)) {
     require(!a.lora_rank,
-            "--lora-rank: {} is no classifier of {} classes, and an adapter holds no new readout: train one with "
-            "--train head first",
+            "--lora-rank: {} is no classifier of {} classes, and an adapter holds no new readout: make one first, "
+            "without --lora-rank",
             a.model, *classes);
     job.edit = models::classifier_of(std::move(job.edit), *classes, job.rng);
   }

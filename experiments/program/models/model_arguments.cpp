@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "experiments/program/command_line/standard_streams.h"
 #include "experiments/studies/toml/complaints.h"
 #include "models/adapters/adapter_files.h"
 #include "models/files/entries_of.h"
