@@ -169,14 +169,14 @@ def logit_difference(torch, logits, places, values):
 LLAMA = """
 import json, sys, llama_cpp
 model, adapter, ids = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-llm = llama_cpp.Llama(model, lora_path=adapter, logits_all=True, verbose=False, n_ctx=64, flash_attn=False)
+llm = llama_cpp.Llama(model, lora_path=adapter, logits_all=True, verbose=False, n_ctx=64, flash_attn=False, type_k=0, type_v=0)
 llm.eval(ids)
 print(json.dumps([[float(x) for x in row] for row in llm.scores[:len(ids)]]))
 """
 
 
 def check_llama(a, torch, folder, ids, places, values):
-    """The GGUF adapter in llama.cpp, on the same weights in f32."""
+    """The GGUF adapter in llama.cpp, on the same weights and a cache in f32 (type 0)."""
     model, adapter = os.path.join(folder, "base.gguf"), os.path.join(folder, "adapter.gguf")
     subprocess.run([a.program, "convert", a.model, "-o", model], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([a.program, "convert", a.model, "--adapter", os.path.join(folder, "lora"), "-o", adapter, "--format",
