@@ -1,9 +1,15 @@
 #include "models/weights/weight.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "autograd/ops.h"
+#include "engine/context.h"
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/linear/linear.h"
+#include "engine/ops/quantized_linear/quantized_linear.h"
 #include "models/weights/per_head.h"
 
 namespace headroom::models {
@@ -42,10 +48,56 @@ Var linear_of(const LowRank& f, const Var& x, const Var& bias) {
   return bias.defined() ? y + bias : y;
 }
 
+/// True if the base's product needs no gradient of its own and is on the tape only for x's.
+bool is_one_op(const Adapted& w, const Var& x, const Var& bias) {
+  const auto* leaf = std::get_if<Var>(&w.base->form());
+  const bool is_frozen =
+      leaf ? !leaf->requires_grad() : std::holds_alternative<engine::QuantizedMatrix>(w.base->form());
+  const bool is_trained = w.a.requires_grad() || w.b.requires_grad() || x.requires_grad();
+  return is_frozen && is_trained && autograd::grad_enabled() && !(bias.defined() && bias.requires_grad()) &&
+         x.value().dtype() == w.a.value().dtype();
+}
+
+/// The whole product as one op: the tape keeps what each op gives, and the base's product and the term are as large as
+/// their sum.
+Var trained_linear(const Adapted& w, const Var& x, const Var& bias) {
+  Tensor y, thin;
+  {
+    const autograd::NoGrad no_grad;
+    const engine::ActivationsScope scope(engine::Activations::exact);       // the gradient is the exact product's
+    y = w.base->linear(x.detach(), bias).value();                           // (…, out)
+    thin = (autograd::linear(x.detach(), w.a.detach()) * w.scale).value();  // (…, rank)
+    engine::add_inplace(y, engine::linear(thin, w.b.value(), {}));
+  }
+  const auto* blocks = std::get_if<engine::QuantizedMatrix>(&w.base->form());
+  const std::optional format = blocks ? std::optional(blocks->format()) : std::nullopt;
+  const Tensor matrix = blocks ? blocks->blocks() : std::get<Var>(w.base->form()).value();
+  return autograd::record(
+      "adapted_linear", y, {x, w.a, w.b},
+      [](const Tensor& dy, const autograd::Needs& needs, const Tensor& kept_x, const Tensor& kept_thin,
+         const Tensor& kept_a, const Tensor& kept_b, const Tensor& kept_w,
+         std::optional<engine::BlockFormat> kept_format, const Shape& kept_shape,
+         double kept_scale) -> std::vector<Tensor> {
+        const auto outer =
+            engine::linear_grad(dy, kept_thin, kept_b, true, needs[2], false, false, {needs.place(2), {}});
+        Tensor base;
+        if (needs[0] && kept_format)
+          base = engine::quantized_linear_grad(dy, {*kept_format, kept_shape[0], kept_shape[1], kept_w});
+        else if (needs[0]) base = engine::linear_grad(dy, kept_x, kept_w, true, false, false, false).dx;
+        const Tensor d_thin = engine::mul(outer.dx, Tensor::full({1}, kept_scale, outer.dx.dtype(), outer.dx.device()));
+        const auto inner =
+            engine::linear_grad(d_thin, kept_x, kept_a, needs[0], needs[1], false, false, {needs.place(1), {}}, base);
+        return {inner.dx, inner.dweight, outer.dweight};
+      },
+      autograd::saved("x", x.value()), autograd::saved("thin", thin), autograd::saved("a", w.a.value()),
+      autograd::saved("b", w.b.value()), autograd::saved("weight", matrix), format, w.base->shape(), w.scale);
+}
+
 /// x · Wᵀ + bias of the base, and the adapter's term; its thin side is scaled, which is the shorter one.
 Var linear_of(const Adapted& w, const Var& x, const Var& bias, bool pads_rows) {
+  if (is_one_op(w, x, bias)) return trained_linear(w, x, bias);
   const Var thin = autograd::linear(x, w.a);  // (…, rank)
-  return w.base->linear(x, bias, pads_rows) + autograd::linear(w.scale == 1 ? thin : thin * w.scale, w.b);
+  return w.base->linear(x, bias, pads_rows) + autograd::linear(thin * w.scale, w.b);
 }
 
 }  // namespace
