@@ -2,12 +2,14 @@
 
 #include "engine/cpu/widened.h"
 #include "engine/elementwise/binary_walk.h"
+#include "engine/elementwise/strided.h"
 
 namespace headroom::engine {
 namespace detail {
 
 template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
+  if (run_in_blocks(call, &BinaryCall::y, [&](BinaryCall& part) { run_binary<T>(part, loop); })) return;
   const T *a = call.a.data<T>(), *b = call.b.data<T>();
   T* y = call.y.mutable_data<T>();
   walk_binary(call.y.shape(), call.a, call.b,
@@ -18,6 +20,8 @@ void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
 
 template <class T>
 void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradLoop<T> loop_b) {
+  const auto run = [&](BinaryGradCall& part) { run_binary_grad<T>(part, loop_a, loop_b); };
+  if (run_in_blocks(call, &BinaryGradCall::d, run)) return;
   const BinaryGradLoop<T> loop = call.by_b ? loop_b : loop_a;
   const T *dy = call.dy.data<T>(), *a = call.a.data<T>(), *b = call.b.data<T>();
   T* d = call.d.mutable_data<T>();
@@ -28,6 +32,7 @@ void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradL
 }
 
 void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop) {
+  if (run_in_blocks(call, &BinaryCall::y, [&](BinaryCall& part) { run_binary_widened(part, loop); })) return;
   const bf16 *a = call.a.data<bf16>(), *b = call.b.data<bf16>();
   bf16* y = call.y.mutable_data<bf16>();
   walk_binary(call.y.shape(), call.a, call.b,
@@ -42,6 +47,8 @@ void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop) {
 }
 
 void run_binary_grad_widened(BinaryGradCall& call, BinaryGradLoop<float> loop_a, BinaryGradLoop<float> loop_b) {
+  const auto run = [&](BinaryGradCall& part) { run_binary_grad_widened(part, loop_a, loop_b); };
+  if (run_in_blocks(call, &BinaryGradCall::d, run)) return;
   const BinaryGradLoop<float> loop = call.by_b ? loop_b : loop_a;
   const bf16 *dy = call.dy.data<bf16>(), *a = call.a.data<bf16>(), *b = call.b.data<bf16>();
   bf16* d = call.d.mutable_data<bf16>();

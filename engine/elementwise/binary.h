@@ -50,7 +50,8 @@ Implementation<BinaryCall> binary_loops() {
   return {.name = "loops",
           .dtypes = dtype_of<T>(),
           .run = [](BinaryCall& call) { run_binary<T>(call, loop); },
-          .is_reference = true};
+          .is_reference = true,
+          .takes_strided = true};
 }
 template <class F, class T>
 Implementation<BinaryGradCall> binary_grad_loops() {
@@ -60,7 +61,8 @@ Implementation<BinaryGradCall> binary_grad_loops() {
               [](BinaryGradCall& call) {
                 run_binary_grad<T>(call, binary_grad_loop<SlopeA<F>, T>, binary_grad_loop<SlopeB<F>, T>);
               },
-          .is_reference = true};
+          .is_reference = true,
+          .takes_strided = true};
 }
 
 }  // namespace detail
@@ -86,11 +88,13 @@ BinaryOp::Rows binary_rows() {
   rows.insert(rows.begin(), {{.name = "simd",
                               .dtypes = DType::f32,
                               .run = [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
-                              .levels = kernel.levels()},
+                              .levels = kernel.levels(),
+                              .takes_strided = true},
                              {.name = "simd",
                               .dtypes = DType::bf16,
                               .run = [](BinaryCall& call) { detail::run_binary_widened(call, kernel.best()); },
-                              .levels = kernel.levels()}});
+                              .levels = kernel.levels(),
+                              .takes_strided = true}});
   return rows;
 }
 template <class F, const auto& kernel_a, const auto& kernel_b>
@@ -101,11 +105,13 @@ BinaryGradOp::Rows binary_grad_rows() {
       {{.name = "simd",
         .dtypes = DType::f32,
         .run = [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
-        .levels = kernel_a.levels()},
+        .levels = kernel_a.levels(),
+        .takes_strided = true},
        {.name = "simd",
         .dtypes = DType::bf16,
         .run = [](BinaryGradCall& call) { detail::run_binary_grad_widened(call, kernel_a.best(), kernel_b.best()); },
-        .levels = kernel_a.levels()}});
+        .levels = kernel_a.levels(),
+        .takes_strided = true}});
   return rows;
 }
 

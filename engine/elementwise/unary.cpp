@@ -1,6 +1,7 @@
 #include "engine/elementwise/unary.h"
 
 #include "engine/cpu/widened.h"
+#include "engine/elementwise/strided.h"
 #include "engine/parallel.h"
 
 namespace headroom::engine {
@@ -17,6 +18,7 @@ namespace detail {
 
 template <class T>
 void run_unary(UnaryCall& call, UnaryLoop<T> loop) {
+  if (run_in_blocks(call, &UnaryCall::y, [&](UnaryCall& part) { run_unary<T>(part, loop); })) return;
   const T* x = call.x.data<T>();
   T* y = call.y.mutable_data<T>();
   parallel_ranges(call.x.numel(), elementwise_grain,
@@ -25,6 +27,7 @@ void run_unary(UnaryCall& call, UnaryLoop<T> loop) {
 
 template <class T>
 void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop) {
+  if (run_in_blocks(call, &UnaryGradCall::dx, [&](UnaryGradCall& part) { run_unary_grad<T>(part, loop); })) return;
   const T* dy = call.dy.data<T>();
   T* dx = call.dx.mutable_data<T>();
   parallel_ranges(call.dy.numel(), elementwise_grain,
@@ -32,6 +35,7 @@ void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop) {
 }
 
 void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop) {
+  if (run_in_blocks(call, &UnaryCall::y, [&](UnaryCall& part) { run_unary_widened(part, loop); })) return;
   const bf16* x = call.x.data<bf16>();
   bf16* y = call.y.mutable_data<bf16>();
   parallel_ranges(call.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
@@ -44,6 +48,7 @@ void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop) {
 }
 
 void run_unary_grad_widened(UnaryGradCall& call, UnaryGradLoop<float> loop) {
+  if (run_in_blocks(call, &UnaryGradCall::dx, [&](UnaryGradCall& part) { run_unary_grad_widened(part, loop); })) return;
   const bf16* dy = call.dy.data<bf16>();
   bf16* dx = call.dx.mutable_data<bf16>();
   parallel_ranges(call.dy.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {

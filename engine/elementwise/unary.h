@@ -49,14 +49,16 @@ Implementation<UnaryCall> unary_loops() {
   return {.name = "loops",
           .dtypes = dtype_of<T>(),
           .run = [](UnaryCall& call) { run_unary<T>(call, loop); },
-          .is_reference = true};
+          .is_reference = true,
+          .takes_strided = true};
 }
 template <class T, UnaryGradLoop<T> loop>
 Implementation<UnaryGradCall> unary_grad_loops() {
   return {.name = "loops",
           .dtypes = dtype_of<T>(),
           .run = [](UnaryGradCall& call) { run_unary_grad<T>(call, loop); },
-          .is_reference = true};
+          .is_reference = true,
+          .takes_strided = true};
 }
 
 }  // namespace detail
@@ -75,11 +77,13 @@ Op<UnaryCall>::Rows unary_rows() {
   return {{.name = "simd",
            .dtypes = DType::f32,
            .run = [](UnaryCall& call) { run_unary<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
+           .levels = kernel.levels(),
+           .takes_strided = true},
           {.name = "simd",
            .dtypes = DType::bf16,
            .run = [](UnaryCall& call) { run_unary_widened(call, kernel.best()); },
-           .levels = kernel.levels()},
+           .levels = kernel.levels(),
+           .takes_strided = true},
           unary_loops<float, unary_forward_loop<F, float>>(),
           unary_loops<double, unary_forward_loop<F, double>>(),
           unary_loops<bf16, unary_forward_loop<F, bf16>>(),
@@ -91,11 +95,13 @@ Op<UnaryGradCall>::Rows unary_grad_rows() {
   return {{.name = "simd",
            .dtypes = DType::f32,
            .run = [](UnaryGradCall& call) { run_unary_grad<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
+           .levels = kernel.levels(),
+           .takes_strided = true},
           {.name = "simd",
            .dtypes = DType::bf16,
            .run = [](UnaryGradCall& call) { run_unary_grad_widened(call, kernel.best()); },
-           .levels = kernel.levels()},
+           .levels = kernel.levels(),
+           .takes_strided = true},
           unary_grad_loops<float, unary_grad_loop<F, float>>(),
           unary_grad_loops<double, unary_grad_loop<F, double>>(),
           unary_grad_loops<bf16, unary_grad_loop<F, bf16>>(),

@@ -7,6 +7,7 @@
 #include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/unary.h"
 #include "engine/ops/embedding/embedding.h"
 #include "engine/ops/rms_norm/rms_norm.h"
 #include "engine/rng.h"
@@ -153,4 +154,33 @@ TEST_CASE("dispatch: a device's backend adds rows, and the op then runs there") 
   REQUIRE(own.table().size() == 1);
   CHECK(own.table()[0].device == "cuda");
   CHECK_THROWS_WITH(binary(own, x, x), "own_add: no f32 kernel on cpu: f32 (3)");
+}
+
+TEST_CASE("elementwise ops on strided operands, in blocks, give the bits of contiguous ones") {
+  const auto bits = [](const Tensor& x) { return x.to(DType::f64).to_vector<double>(); };
+  Rng rng(0);
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    const auto drawn = [&](const Shape& shape) { return random_normal(shape, rng, "x").to(dtype); };
+    const Tensor square = drawn({413, 331}), cube = drawn({17, 130, 61}), rows = drawn({130, 61, 17});
+    const std::vector<std::pair<Tensor, Tensor>> pairs{
+        {square.transpose(0, 1), drawn({331, 413})},                         // one transposed
+        {square.transpose(0, 1), drawn({413, 331}).transpose(0, 1)},         // both, alike
+        {cube.permute({1, 2, 0}), rows},                                     // neighbours along the first axis
+        {cube.permute({2, 1, 0}), drawn({17, 130, 61}).permute({2, 1, 0})},  // alike, in reverse
+        {drawn({4, 3, 90, 120}).transpose(2, 3), drawn({90, 2}).select(1, 0)},
+        {drawn({70000}).slice(0, 0, -1, 2), drawn({35000})},  // every second one
+        {square.slice(1, 3, 300), drawn({413, 1})},           // windows of rows, broadcast
+        {square.transpose(0, 1), drawn({413, 331}).transpose(0, 1).slice(0, 0, 1)}};
+    for (const auto& [a, b] : pairs) {
+      INFO(a.str() << ", " << b.str());
+      const Tensor want = add(a.contiguous(), b.contiguous()), dy = drawn(want.shape());
+      for (const int threads : {1, 3}) {
+        const ThreadScope scope(threads);
+        CHECK(bits(add(a, b)) == bits(want));
+        CHECK(bits(leaky_relu_grad_b(dy, a, b)) == bits(leaky_relu_grad_b(dy, a.contiguous(), b.contiguous())));
+        CHECK(bits(tanh(a)) == bits(tanh(a.contiguous())));
+        CHECK(bits(sin_grad(a, a, Tensor())) == bits(sin_grad(a.contiguous(), a.contiguous(), Tensor())));
+      }
+    }
+  }
 }
