@@ -92,6 +92,8 @@ check "example gradients" program gradients autograd
 check "example decode" program decode models
 check "example decode, by Meson" by_meson decode build-decode/decode
 check "example train" program train tasks
+check "example char_rnn" program char_rnn tasks
+check "example vit" program vit tasks
 check "example softplus, by Meson" by_meson softplus meson test -C build-softplus
 by_cmake() {
   mkdir cmake && awk '/^```/ && on { exit } on { print } /^```cmake/ { on = 1 }' $work/library.md >cmake/CMakeLists.txt

@@ -53,5 +53,8 @@ check() { "$@" >tests.log 2>&1 || { cat tests.log; exit 1; }; }
 for program in quantized-test models-test convert-test tasks-test claims-test; do check build/tests/$program; done
 for study in recall softplus-or-relu; do check build/tests/smoke-test "smoke of $study"; done
 check build/tests/claims-simulation-test '[jump]'
+# The reduction's CUDA kernel, as the emulator sees it.
+check "${CXX:-c++}" -std=c++20 -fsyntax-only -Wno-psabi -Wno-unknown-pragmas -DHEADROOM_CUDA_EMULATED -Itests/cuda/emulator/include \
+  -Iexamples/sum_squares -I. -x c++ examples/sum_squares/engine/ops/sum_squares/sum_squares.cu
 build/tests/op-suite softplus,softsign,quantized_linear >suite.log 2>&1 || { cat suite.log; exit 1; }
 sed -n "s/^op-suite: //p" suite.log

@@ -47,17 +47,23 @@ void add_ops_command(Command app) { app.command("ops", "list every op with its b
 void add_new_op_command(Command app) {
   struct NewOpArguments {
     std::string name, folder;
+    bool is_reduction = false;
   };
   const auto a = std::make_shared<NewOpArguments>();
   const Command command = app.command("new-op", "write the files of a new op outside the tree");
   command.option("name", a->name, "its name, snake_case").required();
   command.option("--dir", a->folder, "folder to make (default: ./NAME)");
+  command.flag("--reduction", a->is_reduction,
+               "an op that adds up each row, with a CUDA kernel, in place of an elementwise one");
   command.action([a] {
     const std::string folder = a->folder.empty() ? a->name : a->folder;
-    for (const std::string& file : write_new_op(a->name, folder)) print_text("wrote {}/{}\n", folder, file);
+    for (const std::string& file : write_new_op(a->name, folder, a->is_reduction))
+      print_text("wrote {}/{}\n", folder, file);
     const NewOpFormula& formula = new_op_formula(a->name);
     const std::string functor = fmt::format("{0}/engine/ops/{1}/{1}_functor.h", folder, a->name);
-    if (formula.name.empty())
+    if (a->is_reduction)
+      print_text("{} computes y = {} until you put another function into the functor.\n", a->name, reduction_value);
+    else if (formula.name.empty())
       print_text("No formula is known for {}: {} computes y = x until yours is put there.\n", a->name, functor);
     else print_text("{} computes y = {}.\n", functor, formula.value);
     print_text("docs/adding.md says how to build and test.\n");

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -78,8 +79,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-std::string renamed(const std::string& text, const std::string& name) {
-  return replaced(replaced(text, "softplus", name), "Softplus", pascal_case(name));
+std::string renamed(const std::string& text, const std::string& from, const std::string& name) {
+  return replaced(replaced(text, from, name), pascal_case(from), pascal_case(name));
 }
 
 /// `text` with `inside` in place of what is between two of its parts.
@@ -88,28 +89,42 @@ std::string refilled(std::string text, const std::string& begin, const std::stri
   return text.replace(from, text.find(end, from) - from, inside);
 }
 
-/// The text of one of softplus's files for another function.
-std::string text_for(const NewOpFile& file, const std::string& name) {
+/// The text of one of softplus's files for another function; for a reduction `value` says what it computes.
+std::string text_for(const NewOpFile& file, const std::string& name, const std::string& value) {
   const NewOpFormula &from = new_op_formula("softplus"), &to = new_op_formula(name);
-  std::string text = replaced(replaced(file.text, from.value, to.value), "dy · " + from.slope, "dy · " + to.slope);
+  std::string text = replaced(replaced(file.text, from.value, value), "dy · " + from.slope, "dy · " + to.slope);
   if (file.name.ends_with("_functor.h") && !to.comment.empty()) {
     text = refilled(file.text, "headroom::engine {\n\n", "\nstruct", to.comment);
     text = refilled(text, " f(T x) {\n", "\n  }", to.f);
     text = refilled(text, " df(T x, T /*y*/) {\n", "\n  }", to.df);
   }
-  return renamed(replaced(text, from.tolerances, to.tolerances), name);
+  return renamed(replaced(text, from.tolerances, to.tolerances), "softplus", name);
+}
+
+/// The new op's files by path: softplus's, and over some of them those of sum_squares for a reduction.
+std::map<std::string, std::string> texts_for(const std::string& name, bool is_reduction) {
+  const std::string value = is_reduction ? reduction_value : new_op_formula(name).value;
+  std::map<std::string, std::string> texts;
+  for (const NewOpFile& file : new_op_files()) {
+    const std::string from = file.name.substr(0, file.name.find('/'));
+    if (from != "softplus" && !is_reduction) continue;
+    const std::string path = renamed(file.name.substr(from.size() + 1), from, name);
+    texts[path] = from == "softplus" ? text_for(file, name, value) : renamed(file.text, from, name);
+  }
+  return texts;
 }
 
 /// Writes the op's files into `folder`, and gives their names; `shown` is the folder that messages name.
-std::vector<std::string> write_files(const std::string& name, const fs::path& folder, const fs::path& shown) {
+std::vector<std::string> write_files(const std::string& name, bool is_reduction, const fs::path& folder,
+                                     const fs::path& shown) {
   std::vector<std::string> names;
-  for (const NewOpFile& file : new_op_files()) {
-    names.push_back(renamed(file.name, name));
-    fs::create_directories((folder / names.back()).parent_path());
-    std::ofstream out(folder / names.back());
-    out << text_for(file, name);
+  for (const auto& [path, text] : texts_for(name, is_reduction)) {
+    names.push_back(path);
+    fs::create_directories((folder / path).parent_path());
+    std::ofstream out(folder / path);
+    out << text;
     out.close();
-    if (!out) fail("new-op: cannot write {}: {}", (shown / names.back()).string(), std::strerror(errno));
+    if (!out) fail("new-op: cannot write {}: {}", (shown / path).string(), std::strerror(errno));
   }
   return names;
 }
@@ -126,7 +141,7 @@ std::vector<fs::path> missing_above(const fs::path& place) {
 
 }  // namespace
 
-std::vector<std::string> write_new_op(const std::string& name, const fs::path& folder) {
+std::vector<std::string> write_new_op(const std::string& name, const fs::path& folder, bool is_reduction) {
   check_name(name);
   std::error_code error;
   const fs::path target = fs::absolute(folder, error).lexically_normal();
@@ -140,7 +155,7 @@ std::vector<std::string> write_new_op(const std::string& name, const fs::path& f
     for (const fs::path& above : made) fs::remove(above, error);  // only what is empty
   };
   try {
-    const std::vector<std::string> names = write_files(name, unfinished, folder);
+    const std::vector<std::string> names = write_files(name, is_reduction, unfinished, folder);
     fs::rename(unfinished, place);
     return names;
   } catch (const fs::filesystem_error& problem) {
