@@ -86,6 +86,7 @@ void convert(const ConvertArguments& arguments) {
     options.progress = [](size_t done, size_t all) {
       fmt::print(stderr, "\r{} of {} tensors{}", done, all, done == all ? "\n" : "");
     };
+  if (arguments.format != "compact") models::check_type(arguments.out, options.type);
   const auto source = models::ModelFiles::open(arguments.model);
   const models::ModelEdit edit = edit_of(arguments, *source);
   const models::Conversion c = converted(arguments, *source, edit, options);
