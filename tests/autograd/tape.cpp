@@ -43,8 +43,8 @@ TEST_CASE("tape: backward says of each leaf when its gradient is final") {
   const Var a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4}), c = leaf({2}, {5, 6}), constant(Tensor::full({2}, 2));
   std::vector<std::pair<Var, Values>> told;
   const auto finished = [&](const Var& leaf) { told.emplace_back(leaf, grad_of(leaf)); };
-  const Var product = exp(a * b) * constant * a;  // before c * c: the compiler may choose the order of operands
-  sum(product + c * c).backward(finished);
+  const Var square = c * c;  // before the others: the compiler may choose the order of operands
+  sum(exp(a * b) * constant * a + square).backward(finished);
   REQUIRE(told.size() == 3);
   CHECK(told[0].first.node() == a.node());  // not at its use as a factor
   CHECK(told[1].first.node() == b.node());
