@@ -23,8 +23,11 @@ std::string ProgressLine::counted(const std::string& done) {
   const auto name = std::find(steps_.begin(), steps_.end(), done.substr(0, done.find(':')));
   if (name == steps_.end() || steps_.size() == 1) return done;
   const size_t step = static_cast<size_t>(name - steps_.begin()) + 1;
-  if (std::exchange(step_, step) != step && !is_terminal_)
+  if (std::exchange(step_, step) != step) is_announced_ = false;
+  if (!is_terminal_ && !is_announced_ && Clock::now() - start_ > std::chrono::seconds(2)) {
+    is_announced_ = true;
     write_note(fmt::format("headroom: {} of {}: {}", step, steps_.size(), *name));
+  }
   return fmt::format("{} of {}: {}", step, steps_.size(), done);
 }
 

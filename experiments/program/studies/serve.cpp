@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <atomic>
 #include <chrono>
 #include <filesystem>
