@@ -39,7 +39,8 @@ Var product_of(const LowRank& f) {
 Var linear_of(const LowRank& f, const Var& x, const Var& bias) {
   const Shape& shape = x.shape();
   const auto rows = static_cast<double>(shape.rank() > 0 ? shape.numel(0, shape.rank() - 1) : 1);
-  const auto out = static_cast<double>(f.a.dim(0) / f.heads), in = static_cast<double>(f.b.dim(1));
+  const int64_t head_out = f.a.dim(0) / f.heads;
+  const auto out = static_cast<double>(head_out), in = static_cast<double>(f.b.dim(1));
   if (!thin_is_cheaper(rows, out, static_cast<double>(f.rank()), in)) return autograd::linear(x, product_of(f), bias);
   const Var thin = autograd::linear(x, f.b);                                                 // (…, heads · rank)
   if (f.heads == 1) return autograd::linear(thin, f.a, bias);                                // (…, out)
