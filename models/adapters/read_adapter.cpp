@@ -26,7 +26,8 @@ struct AdapterHeader {
 
 /// True for a value that asks for nothing.
 bool is_neutral(const nlohmann::json& value) {
-  return value.is_null() || value == false || value == "" || (value.is_structured() && value.empty());
+  return value.is_null() || value == false || (value.is_string() && value.get_ref<const std::string&>().empty()) ||
+         (value.is_structured() && value.empty());
 }
 
 /// Reads adapter_config.json. Throws Error for each key that changes what the adapter computes.
