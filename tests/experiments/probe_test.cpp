@@ -210,6 +210,9 @@ TEST_CASE("a probe ends with a compression that is possible, or why none is") {
   ProbeResults r = made_up();
   CHECK(contains(probe_text(r), "headroom compress 'models/<b>&' --part qk --method whitened-relative --rank 4 "));
   CHECK(contains(probe_columns(r), "tokens: slope, of ln norm of softmax's Jacobian against ln L"));
+  CHECK(contains(probe_text(r), "headroom compress 'models/<b>&' --remove layers --keep 0.9 --format plain"));
+  r.family = "gemma";
+  CHECK_FALSE(contains(probe_text(r), "--remove layers"));
   r.unsuited = "its heads are factored already";
   CHECK(contains(probe_text(r), "\nheadroom compress refuses this model: its heads are factored already.\n"));
   CHECK_FALSE(contains(probe_text(r), "--method"));

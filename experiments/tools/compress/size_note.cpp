@@ -20,7 +20,7 @@ bool saves_parameters(const CompressJob& job) {
 
 std::string why(const CompressArguments& arguments, const CompressJob& job, const ModelAccount& before,
                 const ModelAccount& after) {
-  if (job.format != ExportFormat::compact)
+  if (job.format == ExportFormat::compat || (job.format == ExportFormat::plain && !job.request.removed))
     return fmt::format(
         "--format {} {}{}", arguments.format,
         job.format == ExportFormat::compat ? "keeps every matrix at its full shape" : "has one width for all heads",

@@ -116,6 +116,12 @@ std::string probe_text(const ProbeResults& r) {
       std::max<int64_t>(r.head_dim / 2, 1), shell_word(r.model), r.method,
       r.savings.bits_per_number() < 16 ? "q8_0" : "bf16",
       has_few_bits ? " (factors take 8.5 bits a number, so the files hardly shrink)" : "");
+  if (r.family == "llama")  // which llama.cpp runs with layers that differ
+    out += fmt::format(
+        "A smaller file with a smaller cache that llama.cpp loads, without a tenth of the layers:\n"
+        "  headroom compress {} --remove layers --keep 0.9 --format plain \\\n"
+        "    --calibrate TEXT --eval ANOTHER-TEXT -o small.gguf\n",
+        shell_word(r.model));
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
