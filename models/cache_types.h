@@ -25,6 +25,14 @@ struct CacheTypes {
 /// The formats that the heads name, and plain numbers if they name none.
 inline CacheTypes named_cache_types() { return {std::nullopt, true}; }
 
+/// Keys or values whose width is no whole blocks.
+struct PartialBlocks {
+  const char* what;  ///< "keys", "values"
+  int64_t dim = 0, block = 0;
+};
+/// Some of the model's that a cache in `format` cannot hold; none where it holds all.
+std::optional<PartialBlocks> partial_blocks(const TransformerConfig& config, engine::BlockFormat format);
+
 /// True if some head names the formats of its keys and values.
 bool names_cache_types(const TransformerConfig& config);
 

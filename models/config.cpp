@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "engine/quantized/block_format.h"
+#include "models/cache_types.h"
 #include "models/config_names.h"
 #include "models/positions.h"
 
@@ -20,6 +23,17 @@ bool names_cache_types(const TransformerConfig& config) {
     for (const HeadGroup& group : layer.groups) names |= group.key_cache.has_value();
   });
   return names;
+}
+
+std::optional<PartialBlocks> partial_blocks(const TransformerConfig& config, engine::BlockFormat format) {
+  const int64_t block = engine::traits_of(format).elements;
+  std::optional<PartialBlocks> found;
+  for_each_layer(config, [&](const LayerConfig& layer, int64_t) {
+    for (const HeadGroup& group : layer.groups)
+      for (const auto& [what, dim] : {std::pair("keys", group.key_dim()), {"values", group.v_dim}})
+        if (!found && dim % block != 0) found = {what, dim, block};
+  });
+  return found;
 }
 
 bool has_factored_heads(const LayerConfig& layer) {

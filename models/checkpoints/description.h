@@ -25,7 +25,6 @@ struct ModelDescription {
   bool add_bos = false;             ///< the tokenizer puts bos before a text
   std::optional<int64_t> text_end;  ///< the token the tokenizer puts after a text
   std::string chat_template;        ///< Jinja, as in the file; "" = none
-  std::string license;  ///< as the Hugging Face Hub abbreviates it, "apache-2.0"; "" = the files say nothing
 
   /// The token put before every text, if the tokenizer does that.
   std::optional<int64_t> text_begin() const { return add_bos ? bos : std::nullopt; }

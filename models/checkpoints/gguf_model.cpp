@@ -230,7 +230,6 @@ void read_specials(const GgufMetadata& metadata, ModelDescription& model) {
   for (const std::string& note : start.notes) model.warnings.push_back(note);
   model.bos = start.bos, model.add_bos = start.begin.has_value(), model.text_end = start.end;
   model.chat_template = metadata.text("tokenizer.chat_template", "");
-  model.license = metadata.text("general.license", "");
 }
 
 class GgufModel : public ModelFiles {

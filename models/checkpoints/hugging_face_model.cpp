@@ -1,7 +1,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "engine/error.h"
 #include "models/checkpoints/folder_specials.h"
@@ -49,21 +48,6 @@ std::string chat_template_of(const fs::path& folder, const Json& tokenizer_confi
   const fs::path file = folder / "chat_template.jinja";
   std::error_code unreadable;
   return fs::exists(file, unreadable) ? read_file(file, {"chat template", uint64_t{1} << 24}) : "";
-}
-
-/// What the front matter of a model card says: "license: apache-2.0" between two lines "---".
-std::string license_of(const fs::path& folder) {
-  const fs::path file = folder / "README.md";
-  constexpr uint64_t most = 1 << 24;
-  std::error_code unreadable;
-  if (!fs::is_regular_file(file, unreadable) || fs::file_size(file, unreadable) > most) return "";
-  std::istringstream card(read_file(file, {"model card", most}));
-  std::string line;
-  if (!std::getline(card, line) || !line.starts_with("---")) return "";
-  constexpr std::string_view key = "license: ";
-  while (std::getline(card, line) && !line.starts_with("---"))
-    if (line.starts_with(key)) return line.substr(key.size());
-  return "";
 }
 
 /// Says which added tokens have no embedding: such as a [PAD] that a tokenizer got later.
@@ -138,7 +122,6 @@ void read_folder_specials(const fs::path& folder, const Json& config, ModelDescr
   append_ids(config, "eos_token_id", path, model, model.eos);
   model.eos_text = tokenizer.said("eos_token").value_or("");
   model.chat_template = chat_template_of(folder, tokenizer.tokenizer);
-  model.license = license_of(folder);
 }
 
 std::unique_ptr<ModelFiles> open_hugging_face(const fs::path& folder) {

@@ -131,7 +131,7 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
   if (options.card)
     convert.card = [&](const Conversion& conversion) {
       const CardHead head{.base = base.description().name,
-                          .license = base.description().license,
+                          .license = license_of(base),
                           .library = format == ExportFormat::compact ? "headroom"
                                      : to.extension() == ".gguf"     ? "gguf"
                                                                      : "transformers",

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "engine/excerpt.h"
 #include "models/files/file_size.h"
+#include "models/files/regular_file.h"
+#include "models/gguf/metadata.h"
 
 namespace headroom::models {
 namespace {
@@ -36,9 +40,42 @@ std::string row_of(const std::string& text, const ModelCard::Text& used) {
                      used.sha256);
 }
 
+/// The text that a scalar of YAML on one line stands for: "mit", 'mit' or mit, and a comment behind it.
+std::string yaml_scalar(std::string_view text) {
+  const auto trim = [](std::string_view all) {
+    const size_t begin = all.find_first_not_of(" \t\r"), end = all.find_last_not_of(" \t\r");
+    return begin == std::string_view::npos ? std::string_view() : all.substr(begin, end - begin + 1);
+  };
+  text = trim(text);
+  if (text.starts_with('"')) {
+    size_t end = 1;
+    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+    const nlohmann::json parsed = nlohmann::json::parse(text.substr(0, end + 1), nullptr, false);  // YAML's is JSON's
+    return parsed.is_string() ? parsed.get<std::string>() : "";
+  }
+  if (text.starts_with('\'')) return std::string(text.substr(1, text.find('\'', 1) - 1));
+  return std::string(trim(text.substr(0, text.find(" #"))));
+}
+
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
 
 }  // namespace
+
+std::string license_of(const ModelFiles& model) {
+  if (const GgufMetadata* metadata = model.metadata()) return metadata->text("general.license", "");
+  const std::filesystem::path file = model.path() / "README.md";
+  constexpr uint64_t most = 1 << 24;
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(file, unreadable) || std::filesystem::file_size(file, unreadable) > most)
+    return "";
+  std::istringstream card(read_file(file, {"model card", most}));
+  std::string line;
+  if (!std::getline(card, line) || !line.starts_with("---")) return "";
+  constexpr std::string_view key = "license:";
+  while (std::getline(card, line) && !line.starts_with("---"))
+    if (line.starts_with(key)) return yaml_scalar(line.substr(key.size()));
+  return "";
+}
 
 std::string front_matter(const CardHead& head, const std::string& change) {
   const auto quoted = [](const std::string& text) {  // a string of JSON is one of YAML

@@ -50,6 +50,10 @@ struct CardHead {
   bool is_classifier = false;
 };
 
+/// What the files of a model say of its license, as the Hub abbreviates it ("apache-2.0"): a GGUF file's metadata, or
+/// the head of the README.md in its folder; "" if nothing.
+std::string license_of(const ModelFiles& model);
+
 /// The head as YAML between two lines "---". What is not known is a comment: the user fills it in.
 std::string front_matter(const CardHead& head, const std::string& change);
 

@@ -117,15 +117,9 @@ models::CacheTypes ModelArguments::cache_types(const models::TransformerConfig& 
   require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", name, device);
   if (name == "model") return {engine::BlockFormat::f16, true};
   const engine::BlockFormat format = engine::block_format_named(name);
-  const int64_t block = engine::traits_of(format).elements;
-  models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
-    for (const models::HeadGroup& group : layer.groups)
-      for (const auto& [what, dim] : {std::pair("keys", group.key_dim()), {"values", group.v_dim}})
-        require(dim % block == 0,
-                "--cache-dtype {}: {} has heads with {} of {}, which are no whole blocks of {} numbers; f16 takes any "
-                "width",
-                name, path, what, dim, block);
-  });
+  if (const auto partial = models::partial_blocks(config, format))
+    fail("--cache-dtype {}: {} has heads with {} of {}, which are no whole blocks of {} numbers; f16 takes any width",
+         name, path, partial->what, partial->dim, partial->block);
   return format;
 }
 

@@ -175,20 +175,10 @@ std::string loss_note(const CompressArguments& arguments, const ModelAccount& af
 
 /// Which types of a cache the new widths of heads rule out; "" where none.
 std::string cache_note(const models::TransformerConfig& before, const models::TransformerConfig& after) {
-  constexpr int64_t block = 32;  // of q8_0 and q4_0
-  const auto odd = [](const models::TransformerConfig& config) {
-    int64_t width = 0;
-    models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
-      for (const models::HeadGroup& group : layer.groups)
-        for (const int64_t dim : {group.key_dim(), group.v_dim})
-          if (dim % block != 0) width = dim;
-    });
-    return width;
-  };
-  const int64_t width = odd(after);
-  if (width == 0 || odd(before) != 0) return "";
-  return fmt::format("heads of {} cannot be cached in q8_0 or q4_0, whose blocks take {} numbers: f16 remains", width,
-                     block);
+  const auto partial = models::partial_blocks(after, engine::BlockFormat::q8_0);
+  if (!partial || models::partial_blocks(before, engine::BlockFormat::q8_0)) return "";
+  return fmt::format("heads of {} cannot be cached in q8_0 or q4_0, whose blocks take {} numbers: f16 remains",
+                     partial->dim, partial->block);
 }
 
 }  // namespace

@@ -230,14 +230,31 @@ TEST_CASE("a model card says what is known, beside the weights", "[export]") {
       text.starts_with("---\n# base_model: \"owner/smollm2\"\n# license: \"apache-2.0\"\nlibrary_name: headroom\n"
                        "pipeline_tag: text-generation\ntags: [headroom, compressed]\n"));
   CHECK_THAT(testing::read_bytes(folder / "m.md"), contains("\nlibrary_name: gguf\n"));
-  // A license that a model's card says is passed on, quoted.
-  fs::copy(checkpoints() / "smollm2", folder / "licensed", fs::copy_options::recursive);
-  testing::write_bytes(folder / "licensed" / "README.md", "---\nlanguage: en\nlicense: mit\"\\\n---\nlicense: other\n");
-  const auto licensed = ModelFiles::open(folder / "licensed");
-  CHECK(licensed->description().license == "mit\"\\");
-  export_model(*licensed, edit, ExportFormat::compat, folder / "again", options);
-  CHECK_THAT(testing::read_bytes(folder / "again" / "README.md"),
-             contains("\nlicense: \"mit\\\"\\\\\"\nlibrary_name: transformers\n"));
+  // A license that a model's card says is passed on, quoted, however often a model is made of another.
+  const fs::path licensed = folder / "licensed";
+  fs::copy(checkpoints() / "smollm2", licensed, fs::copy_options::recursive);
+  for (const auto& [said, license] :
+       std::vector<std::pair<std::string, std::string>>{{"license: mit\"\\", "mit\"\\"},
+                                                        {"license: \"mit\"  # ours", "mit"},
+                                                        {"license:   'mit' # ours", "mit"},
+                                                        {"license: apache-2.0 # ours\r", "apache-2.0"},
+                                                        {R"(license: "a\"b\\")", "a\"b\\"},
+                                                        {"license: \"open", ""},
+                                                        {"license: 'open", "open"},
+                                                        {"license: \"open\\", ""},
+                                                        {"license:", ""},
+                                                        {"licenses: mit", ""}}) {
+    INFO(said);
+    testing::write_bytes(licensed / "README.md", "---\nlanguage: en\n" + said + "\n---\nlicense: other\n");
+    CHECK(license_of(*ModelFiles::open(licensed)) == license);
+  }
+  testing::write_bytes(licensed / "README.md", "---\nlicense: mit\"\\\n---\n");
+  export_model(*ModelFiles::open(licensed), edit, ExportFormat::compat, folder / "once", options);
+  const ModelEdit none{ModelFiles::open(folder / "once")->description().config, {}};
+  export_model(*ModelFiles::open(folder / "once"), none, ExportFormat::compat, folder / "twice", options);
+  for (const char* made : {"once", "twice"})
+    CHECK_THAT(testing::read_bytes(folder / made / "README.md"),
+               contains("\nlicense: \"mit\\\"\\\\\"\nlibrary_name: transformers\n"));
   CHECK_THAT(error_of([&] { export_model(*base, edit, ExportFormat::compact, folder / "compact", options); }),
              contains("compact: exists; --force replaces it"));
   fs::remove(folder / "m.gguf");
