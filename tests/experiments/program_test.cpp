@@ -389,6 +389,19 @@ TEST_CASE("claims of a run study are verified, listed and set beside the paper's
   CHECK(contains(page, "small · paper"));
 }
 
+TEST_CASE("claims are sealed before a study's first run") {
+  const StudyFile study(small_study());
+  Program seals(study.folder(), "register study.toml --profile paper");
+  CHECK(seals.wait() == 0);
+  CHECK(contains(seals.out(), "before the first trial"));
+  CHECK(contains(complaint(study.folder(), "register study.toml --profile paper", 1),
+                 "runs/small/paper/sealed.json: sealed already"));
+  CHECK(Program(study.folder(), "run study.toml --quiet").wait() == 0);
+  Program report(study.folder(), "report study.toml");
+  CHECK(report.wait() == 0);
+  CHECK(contains(report.out(), "before the first trial"));
+}
+
 TEST_CASE("what is exported does not depend on jobs or time") {
   const StudyFile study(small_study());
   const std::filesystem::path& folder = study.folder();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "experiments/output/file.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
@@ -29,6 +30,7 @@ void seal_as(const std::filesystem::path& file, const std::string& config, Study
   std::error_code none;
   require(force || !std::filesystem::exists(file, none), "{}: sealed already; --force seals anew, with today's date",
           file.string());
+  if (file.has_parent_path()) make_folder(file.parent_path());  // a study's, before its first run
   const std::string hash = write_claim_seal(file, {std::time(nullptr), version_text(), config});
   apply_seal(file, config, results);
   print_text(
