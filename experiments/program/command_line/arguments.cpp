@@ -142,6 +142,7 @@ Option Command::option(const std::string& name, T& value, const std::string& hel
   const size_t space = name.find(' ');
   CLI::Option* option = app_->add_option(name.substr(0, space), value, help);
   if (space != std::string::npos) option->type_name(name.substr(space + 1));
+  else if constexpr (std::is_arithmetic_v<T>) option->type_name(std::is_integral_v<T> ? "N" : "X");
   if constexpr (std::is_arithmetic_v<T>) {
     if (value > T{} || value < T{}) option->capture_default_str();  // NaN stands for none
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -289,6 +290,13 @@ std::string help_call(const CLI::App& app, int argc, char** argv) {
   return app.get_name() + (words.empty() ? " --help" : " help" + words);
 }
 
+/// The letter or word that stands for an option's value; "" for a flag.
+std::string value_of(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return "";
+  const std::string type = option.get_type_name();  // "TEXT:{a,b}", "N:INT in [1 - 4096]"
+  return type.substr(0, type.find(':', type == "A:B" ? 2 : 0));
+}
+
 /// The program's help on one screen of 80 × 24: the commands that most people need, and the names of the others.
 class ShortHelp : public CLI::Formatter {
  public:
@@ -321,6 +329,20 @@ class ShortHelp : public CLI::Formatter {
   std::vector<std::string> first_;
 };
 
+/// The help of a command: behind each option the letter or the choices that stand for its value, and its default.
+class CommandHelp : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::vector<std::string>& choices = extra_of(option).choices;
+    std::string value = choices.empty() ? value_of(*option) : fmt::format("{{{}}}", fmt::join(choices, " | "));
+    if (option->get_positional() && choices.empty()) return "";
+    if (!value.empty()) value.insert(0, " ");
+    if (!option->get_default_str().empty()) value += "=" + option->get_default_str();
+    if (option->get_required() && !option->get_positional()) value += " (required)";
+    return value;
+  }
+};
+
 /// The program's whole help: a line for each command in 80 columns.
 std::shared_ptr<CLI::Formatter> whole_help() {
   const auto narrow = std::make_shared<CLI::Formatter>();
@@ -333,10 +355,7 @@ ArgumentDescription describe(CLI::Option& option) {
   for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
   if (argument.names.empty()) argument.names.push_back(option.get_name(true));
-  if (option.get_items_expected_max() > 0) {
-    const std::string type = option.get_type_name();  // "TEXT:{a,b}", "INT:INT in [1 - 4096]"
-    argument.value = type.substr(0, type.find(':', type == "A:B" ? 2 : 0));
-  }
+  argument.value = value_of(option);
   argument.choices = extra_of(&option).choices;
   argument.fallback = option.get_default_str();
   argument.help = option.get_description();
@@ -357,6 +376,7 @@ CommandDescription describe(CLI::App& app) {
 
 CommandLine::CommandLine(const char* name, const char* help, const std::string& version)
     : app_(std::make_unique<CLI::App>(help, name)) {
+  app_->formatter(std::make_shared<CommandHelp>());  // commands inherit it when they are added
   app_->set_version_flag("--version", version);
   app_->require_subcommand(0, 1);  // none is an error below: CLI11 would take a misspelt one for none
 }
@@ -382,7 +402,7 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
 }
 
 int CommandLine::run(int argc, char** argv, const std::vector<std::string>& first) {
-  // Set this late, because commands inherit it when they are added.
+  // Set this late, too, because commands inherit it.
   app_->footer("headroom help COMMAND shows the options of a command.");
   // Commands have a formatter of their own by now.
   app_->formatter(std::make_shared<ShortHelp>(first));

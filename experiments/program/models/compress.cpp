@@ -52,9 +52,11 @@ void compress(CompressArguments& arguments) {
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   CompressJob job = job_of(arguments);
+  // The share of heads and of the cache says nothing of pieces that go.
+  if (!arguments.json && arguments.remove.empty()) print_text("{}\n", wrapped(text_of(savings_of(arguments, job)), 80));
   if (!arguments.json)
-    print_text("{}\n{} as {}: will load in {}\n", wrapped(text_of(savings_of(arguments, job)), 80), arguments.out,
-               arguments.format, models::loaded_by(job.format, arguments.out));
+    print_text("{} as {}: will load in {}\n", arguments.out, arguments.format,
+               models::loaded_by(job.format, arguments.out));
   if (!arguments.json && !job.cut.splitter.empty()) print_text("text     {}\n", job.cut.words());
   const Compression done = [&] {
     ProgressLine line(steps_of(arguments, job));  // gone before anything is printed
@@ -73,33 +75,33 @@ void add_compress_command(Command app) {
   const Command cut = command.under("What to cut"), texts = command.under("Texts to calibrate and measure on"),
                 refining = command.under("Refinement"), output = command.under("Output"),
                 machine = command.under("Machine");
-  cut.option("--part", a->part, "queries and keys, values and output, or both (default: qk; with --budget qk,vo)")
-      .one_of({"qk", "vo", "qk,vo"});
-  cut.option("--method M", a->method, "by which heads get narrower, one of --help-methods");
-  cut.shows("--help-methods", "say what each method keeps, and end", methods_text);
-  cut.option("--remove", a->remove,
-             "in place of narrower heads: fewer, those go that lose least on --calibrate; with --keep S the share that "
-             "stays, or --kl X")
-      .one_of(tasks::removed_part_names());
-  cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
-  cut.option("--rank R", a->rank, "of every key-value head in these layers");
-  cut.option("--mean-rank R", a->mean_rank,
-             "in place of --rank: as many parameters as that rank takes, shared out over the heads by their loss on "
-             "--calibrate");
-  cut.option("--keep S", a->keep, "likewise: a share of the parameters of the part in those layers");
-  cut.option("--cache S", a->cache, "likewise: a share of the whole key-value cache");
-  cut.option("--kl X", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats");
   cut.option(
       "--budget B", a->budget,
-      "likewise, over width and cache types (f16, q8_0, q4_0) of each head, and of neighbours that share a key and a "
+      "the best mix of widths and cache types (f16, q8_0, q4_0) of each head, and of neighbours that share a key and a "
       "value: cache=S, a share of the cache's bytes in f16; bytes=N a token; kl=X, the fewest bytes within X nats; "
-      "loss=S, the fewest shown to raise the perplexity by at most a share (default, without any of these: loss=0.01)");
+      "loss=S, the fewest shown to raise the perplexity by at most a share (default, where nothing says what to cut: "
+      "loss=0.01)");
   cut.option("--budget-tokens N", a->budget_tokens, "of --calibrate on which each head's losses are measured")
       .range(16, 1 << 20)
       .show_default();
+  cut.option("--remove", a->remove,
+             "fewer heads, those that lose least on --calibrate; with --keep S the share that stays, or --kl X")
+      .one_of(tasks::removed_part_names());
+  cut.option("--rank R", a->rank, "narrower heads: R numbers of every key-value head in --layers");
+  cut.option("--mean-rank R", a->mean_rank,
+             "in place of --rank: as many parameters as that rank takes, shared out over the heads by their loss on "
+             "--calibrate");
+  cut.option("--keep S", a->keep, "likewise: a share of the parameters of --part in --layers");
+  cut.option("--cache S", a->cache, "likewise: a share of the whole key-value cache");
+  cut.option("--kl X", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats");
   cut.option("--vo-rank R", a->vo_rank, "of --part qk,vo, for the values (default: --rank)");
+  cut.option("--part", a->part, "queries and keys, values and output, or both (default: qk; with --budget qk,vo)")
+      .one_of({"qk", "vo", "qk,vo"});
   cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7");
   cut.option("--seed N", a->seed, "of random layers").show_default();
+  cut.option("--method M", a->method, "by which heads get narrower, one of --help-methods");
+  cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
+  cut.shows("--help-methods", "say what each method keeps, and end", methods_text);
   texts.option("--calibrate FILE", a->calibrate, "the text from which methods that read activations are made")
       .path_by(tasks::named_text);
   texts.option("--calibrate-tokens A:B", a->calibrate_tokens,
@@ -124,9 +126,10 @@ void add_compress_command(Command app) {
       .output_apart();
   output.option("-o,--out OUT", a->out, "FILE.gguf, or the folder to be made").required().output_apart();
   output
-      .option("--format", a->format,
-              "compat: full shapes, loads elsewhere; compact: smaller, loads here; plain: narrower heads that load "
-              "elsewhere")
+      .option(
+          "--format", a->format,
+          "compact: smaller, a folder that loads here alone; plain: fewer heads, or all of one narrower width, which "
+          "load elsewhere; compat: full shapes, which load elsewhere (default with --budget: compact)")
       .one_of({"compat", "compact", "plain"});
   output
       .option("--dtype", a->dtype,
