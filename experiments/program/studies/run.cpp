@@ -183,6 +183,7 @@ void run(RunArguments& arguments) {
     options.after_round = [](const Analysis& results, int64_t rounds, const std::string& next) {
       write_note(fmt::format("headroom: after round {}: {}; {}", rounds, tally(results.verdicts()), next));
     };
+  if (options.output == ProgressOutput::text) options.after_series = series_news;
   std::optional<LearningWatch> learning;
   if (!arguments.is_quiet) {
     learning.emplace(study, arguments.out);

@@ -220,6 +220,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     p[j] *= least / share[j];
     p_against[j] *= least / share[j];
   }
+  for (std::vector<double>* all : {&p, &p_against}) all->resize(all->size() + results.claims_to_come, 1);
   const std::vector<double> adjusted = holm(p), adjusted_against = holm(p_against);
   for (size_t j = 0; j < sampled.size(); ++j) {
     Verdict& v = verdicts[sampled[j]];

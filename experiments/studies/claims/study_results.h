@@ -40,6 +40,7 @@ struct StudyResults {
   ReportConfig report;
   std::vector<std::string> series;
   std::vector<ClaimConfig> claims;
+  size_t claims_to_come = 0;  ///< others, still to be measured: in Holm's order their p-values count as 1
   std::vector<TrialRecord> trials;
   LooksTaken looks;
   std::optional<ForeignRules> foreign;            ///< none where we trained the trials

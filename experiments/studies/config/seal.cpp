@@ -82,8 +82,10 @@ std::optional<ClaimSeal> read_claim_seal(const std::filesystem::path& file) {
 std::string begun_before(const StudyResults& results, int64_t sealed) {
   std::set<int64_t> seeds;
   int64_t trials = 0;
+  constexpr double resolution = 1;  // seconds of `ended` and of the seal
   for (const TrialRecord* trial : each_once(results.trials)) {
-    if (!(trial->ended > 0) || trial->ended - trial->seconds >= static_cast<double>(sealed)) continue;
+    const double latest_begin = trial->ended + resolution - trial->seconds;
+    if (!(trial->ended > 0) || latest_begin > static_cast<double>(sealed)) continue;
     ++trials;
     seeds.insert(trial->seed);
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "experiments/output/terminal_look.h"
 #include "experiments/studies/analysis/analysis.h"
@@ -25,5 +26,9 @@ std::filesystem::path write_report(const Analysis& results, const std::filesyste
 /// numbers allow. On a terminal (`look.columns` > 0) sentences go on in further lines, and a verdict's word has its
 /// colour. Its p-values appear if `look.is_verbose`, and where more seeds would not decide it.
 std::string terminal_table(const Analysis& results, TerminalLook look = {});
+
+/// Once a series of a run has all its trials: its curve as bars in a line, and below it each decided verdict that it
+/// has part in, in words and numbers.
+std::vector<std::string> series_news(const Analysis& so_far, const std::string& series);
 
 }  // namespace headroom::experiments

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "engine/excerpt.h"
@@ -167,7 +168,47 @@ std::string notes_on(const StudyResults& r) {
   return out.empty() ? out : out + "\n";
 }
 
+/// "1 ▆ 2 ▃ 4 ▁": each x with its value of the report's metric, low or high on the report's scale.
+std::string bars_of(const Analysis& r, const Curve& c) {
+  static const char* const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::vector<double> heights;
+  for (const Point& p : c.points) {
+    const double mean = centre(p, c.kind).mean;
+    heights.push_back(r.report.y_scale == Scale::log10 ? std::log10(mean) : mean);
+  }
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double height : heights)
+    if (std::isfinite(height)) low = std::min(low, height), high = std::max(high, height);
+  std::string out;
+  for (size_t i = 0; i < heights.size(); ++i) {
+    const double share = high > low ? (heights[i] - low) / (high - low) : 0;
+    out += fmt::format("{}{} {}", i > 0 ? "  " : "", exact(c.points[i].x),
+                       std::isfinite(share) ? eighths[std::lround(7 * share)] : "?");
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string> series_news(const Analysis& so_far, const std::string& series) {
+  const Curve& curve = so_far.curve(series);
+  if (curve.points.size() < 2) return {};
+  const auto [least, most] =
+      std::ranges::minmax(curve.points, {}, [&](const Point& p) { return centre(p, curve.kind).mean; });
+  std::vector<std::string> lines{fmt::format(
+      "{}: {}  {}   {} {} to {}", one_line(series), last_part(so_far.report.x_key), bars_of(so_far, curve),
+      so_far.report.y_metric, rounded(centre(least, curve.kind).mean), rounded(centre(most, curve.kind).mean))};
+  // A grid that goes on may change the choice, and with it the verdict.
+  if (std::ranges::any_of(curve.points, [](const Point& p) { return !p.edges.empty(); })) return lines;
+  for (const Verdict& v : so_far.verdicts()) {
+    const std::vector<std::string> about = series_of(so_far, v.claim);
+    if (!is_decided(v) || std::ranges::find(about, series) == about.end()) continue;
+    std::vector<std::string> numbers = words_of(v).numbers;
+    lines.push_back(fmt::format("  {}  {}: {}", name(v.status), one_line(in_words(v.claim)),
+                                clean(dotted(numbers.empty() ? std::vector{sentence(v)} : numbers, 0))));
+  }
+  return lines;
+}
 
 std::string terminal_table(const Analysis& results, TerminalLook look) {
   constexpr int columns_of_a_log = 100;

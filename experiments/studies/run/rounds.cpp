@@ -197,6 +197,21 @@ StudyResults round_results(const Rounds& rounds, const Records& records) {
   return results;
 }
 
+StudyResults results_so_far(const Rounds& rounds, const Records& records) {
+  StudyResults results = planned_results(rounds.study);
+  results.looks = rounds.looks;
+  std::set<std::string> lacking;
+  for (const PlannedTrial& planned : rounds.study.trials)
+    if (!records.contains(planned.id)) lacking.insert(planned.series);
+  results.claims_to_come = static_cast<size_t>(std::erase_if(results.claims, [&](const ClaimConfig& claim) {
+    return std::ranges::any_of(series_of(results, claim), [&](const auto& one) { return lacking.contains(one); });
+  }));
+  for (const PlannedTrial& planned : rounds.study.trials)
+    if (!lacking.contains(planned.series)) results.trials.push_back(in_place(records.at(planned.id), planned));
+  results.planned = count_trials(results.trials);
+  return results;
+}
+
 void keep_asked_for(Study& study, const std::vector<PlanEntry>& plan, const Records& records) {
   if (plan.empty()) return;
   std::set<std::string> asked;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -60,21 +61,44 @@ void check_plan(std::vector<const PlannedTrial*> trials, const LeftOut& left_out
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }
 
+/// Every trial of the study that came to an end, without curve and predictions.
+Records stored_records(const Study& study, const RunStore& store) {
+  Records records;
+  std::set<std::string> ids;
+  for (const auto* trials : {&study.trials, &study.later})
+    for (const PlannedTrial& trial : *trials) ids.insert(trial.id);
+  store.each([&](TrialRecord&& trial) {
+    if (!ids.contains(trial.id)) return;
+    trial.history.clear();
+    trial.predictions.clear();
+    std::string id = trial.id;
+    records.emplace(std::move(id), std::move(trial));
+  });
+  return records;
+}
+
+/// What rounds are planned from; nothing of a study whose one round asks nothing.
+Records records_of(const Study& study, const RunStore& store) {
+  return study.later.empty() ? Records() : stored_records(study, store);
+}
+
 /// The trials of a round still to run, each id once, handed to workers in the order of the plan. Other processes may
 /// work on the same store: what they hold is passed over, and looked at again when nothing else is left.
 class Sweeper {
  public:
   /// Those of `done` are left alone: this run has had them, or they are left out.
-  Sweeper(const Study& study, const std::set<std::string>& done, const LeftOut& left_out, const RunOptions& options,
+  Sweeper(const Rounds& rounds, const std::set<std::string>& done, const LeftOut& left_out, const RunOptions& options,
           RunStore& store, WorkPool& pool)
       : options_(options),
-        folder_(study_folder(study, options.out)),
+        rounds_(rounds),
+        folder_(study_folder(rounds.study, options.out)),
         store_(store),
         pool_(pool),
         leases_(store),
         files_(folder_, store, leases_.owner()),
-        pending_(pending_trials(study, done)),
-        progress_(scope_of(study, left_out), options.output) {
+        pending_(pending_trials(rounds.study, done)),
+        progress_(scope_of(rounds.study, left_out), options.output) {
+    if (rounds.study.series.size() > 1) count_series();
     for (const std::string& note : left_out.notes) progress_.say(note);
     say_again(KeptWeights::missing, "no weights in {}, which train.keep_weights asks for");
     say_again(KeptWeights::changed, "weights in {} that are not those of their rows (wrong checksum)");
@@ -146,6 +170,30 @@ class Sweeper {
       if (!ids.contains(trial->id) && left_out.trials.empty())  // models that are missing have no costs
         scope.later += training_flops(trial->config, pool_.get(trial->config));
     return scope;
+  }
+
+  void count_series() {
+    std::set<std::string> ids;
+    for (const Pending& pending : pending_) ids.insert(pending.trial->id);
+    for (const PlannedTrial& trial : rounds_.study.trials)
+      if (ids.contains(trial.id)) left_of_[trial.series].insert(trial.id);
+  }
+
+  /// Says what has become of the series of which this trial was the last.
+  void after_series(const std::string& id) {
+    std::vector<std::string> whole;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto& [series, ids] : left_of_)
+        if (ids.erase(id) > 0 && ids.empty()) whole.push_back(series);
+    }
+    if (whole.empty() || !options_.after_series) return;
+    try {
+      const Analysis so_far = analyse(results_so_far(rounds_, stored_records(rounds_.study, store_)));
+      for (const std::string& series : whole)
+        for (const std::string& line : options_.after_series(so_far, series)) progress_.say(line);
+    } catch (const Error&) {  // the report will say it, once all trials are kept
+    }
   }
 
   bool is_stopped() const { return abandoned_ || (options_.stop && *options_.stop); }
@@ -232,6 +280,7 @@ class Sweeper {
     if (!files_.keep_outcome(record, weights)) return leave(pending);
     if (watcher) watcher->end(record);
     progress_.finish_trial(worker, record, pending.cost);
+    after_series(trial.id);
   }
 
   /// The trial became another process's while this one had it, stopped for longer than its lease.
@@ -242,6 +291,7 @@ class Sweeper {
   }
 
   const RunOptions& options_;
+  const Rounds& rounds_;
   const std::filesystem::path folder_;
   RunStore& store_;
   WorkPool& pool_;
@@ -250,6 +300,7 @@ class Sweeper {
   std::vector<Pending> pending_;
   size_t next_open_ = 0;       ///< of pending_: those before it were leased, here or by another
   std::deque<Pending*> held_;  ///< by other processes, when they were last looked at
+  std::map<std::string, std::set<std::string>> left_of_{};  ///< series → trials that this run has still to train
   Progress progress_;
   bool has_said_it_waits_ = false;
   std::atomic<bool> abandoned_{false};
@@ -270,23 +321,6 @@ void keep_plan(const Rounds& rounds, const Study& whole, RunStore& store) {
                   {"most_rounds", fmt::format("{}", most_rounds(whole))},
                   {"most_trials", fmt::format("{}", largest_plan(whole).size())}},
                  plan);
-}
-
-/// What rounds are planned from: every trial of the study that came to an end, without curve and predictions.
-Records records_of(const Study& study, const RunStore& store) {
-  Records records;
-  if (study.later.empty()) return records;  // its one round asks nothing
-  std::set<std::string> ids;
-  for (const auto* trials : {&study.trials, &study.later})
-    for (const PlannedTrial& trial : *trials) ids.insert(trial.id);
-  store.each([&](TrialRecord&& trial) {
-    if (!ids.contains(trial.id)) return;
-    trial.history.clear();
-    trial.predictions.clear();
-    std::string id = trial.id;
-    records.emplace(std::move(id), std::move(trial));
-  });
-  return records;
 }
 
 std::filesystem::path store_path(const Study& study, const std::filesystem::path& out) {
@@ -385,7 +419,7 @@ bool run_trials(const Study& written, const RunOptions& options) {
     if (before && rounds.round > before->round && options.after_round)
       options.after_round(analyse(round_results(*before, records)), before->round, rounds.notes.back());
     keep_plan(rounds, study, store);
-    if (!Sweeper(rounds.study, done, left_out, options, store, pool).run()) return false;
+    if (!Sweeper(rounds, done, left_out, options, store, pool).run()) return false;
     const size_t known = done.size();
     for (const PlannedTrial& trial : rounds.study.trials) done.insert(trial.id);
     if (study.later.empty() || done.size() == known) return true;

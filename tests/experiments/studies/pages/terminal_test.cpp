@@ -45,6 +45,25 @@ TEST_CASE("the table on the terminal") {
   CHECK(contains(terminal_table(analyse(rich())), "failed"));
 }
 
+TEST_CASE("a series that has all its trials is told as bars, with what is decided on it") {
+  StudyResults r = testing::u_curve();
+  r.claims = {claim("interior_optimum"), claim("optimum_at")};
+  r.claims[1].keys.among = {1};
+  const auto news = [](const StudyResults& of) { return series_news(analyse(of), ""); };
+  r.report.y_scale = Scale::log10;
+  const std::vector<std::string> told = news(r);
+  REQUIRE(told.size() == 3);
+  CHECK(told[0] == ": heads  1 █  2 ▅  4 ▁  8 ▃  16 ▆   mse 0.0101 to 1.03");
+  CHECK(told[1].starts_with("  pass  as the paper says: 1 head 101× [81.2, 126] · 16 heads 19.7× ["));
+  CHECK(told[2].starts_with("  fail  as the paper says: "));
+  r.report.y_scale = Scale::linear;
+  CHECK(contains(news(r)[0], "1 █  2 ▂  4 ▁  8 ▁  16 ▂"));
+  r.claims_to_come = 10000;  // Holm's order may hold both to a p-value that they have not
+  CHECK(news(r).size() == 1);
+  r.trials.clear();
+  CHECK(news(r).empty());
+}
+
 TEST_CASE("verdicts fit terminals of 60, 80 and 120 columns, and break between their numbers") {
   StudyResults r = testing::u_curve();
   r.claims = {claim("interior_optimum")};
