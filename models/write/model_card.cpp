@@ -47,10 +47,8 @@ std::string yaml_scalar(std::string_view text) {
     return begin == std::string_view::npos ? std::string_view() : all.substr(begin, end - begin + 1);
   };
   text = trim(text);
-  if (text.starts_with('"')) {
-    size_t end = 1;
-    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-    const nlohmann::json parsed = nlohmann::json::parse(text.substr(0, end + 1), nullptr, false);  // YAML's is JSON's
+  if (text.starts_with('"')) {  // YAML's is JSON's
+    const nlohmann::json parsed = nlohmann::json::parse(text.substr(0, text.rfind('"') + 1), nullptr, false);
     return parsed.is_string() ? parsed.get<std::string>() : "";
   }
   if (text.starts_with('\'')) return std::string(text.substr(1, text.find('\'', 1) - 1));
