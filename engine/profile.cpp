@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <iterator>
 
 #include "engine/context.h"
@@ -10,6 +11,10 @@
 
 namespace headroom::engine {
 namespace {
+
+double clock_microseconds() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Null on the CPU, and where the device does not time its work.
 const DeviceTimes* times_of(Device device) {
@@ -21,10 +26,10 @@ const DeviceTimes* times_of(Device device) {
 }  // namespace
 
 Profile::Profile(Device device)
-    : device_(device), stream_(context().stream), start_(std::chrono::steady_clock::now()), outer_(active_profile) {
+    : device_(device), stream_(context().stream), start_(clock_microseconds()), outer_(active_profile) {
   if (const DeviceTimes* times = times_of(device_)) {
     synchronize(device_);
-    start_ = std::chrono::steady_clock::now();
+    start_ = clock_microseconds();
     zero_ = times->mark(stream_);
   }
   active_profile = this;
@@ -41,9 +46,7 @@ Profile::~Profile() {
   }
 }
 
-double Profile::now() const {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
-}
+double Profile::now() const { return clock_microseconds() - start_; }
 
 void Profile::begin(const char* name) {
   const DeviceTimes* times = times_of(device_);

@@ -1,5 +1,4 @@
 #pragma once
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,7 +49,7 @@ class Profile {
 
   Device device_;
   void* stream_;
-  std::chrono::steady_clock::time_point start_;
+  double start_;  ///< microseconds of the steady clock
   void* zero_ = nullptr;
   std::vector<Span> spans_;
   std::vector<size_t> open_;

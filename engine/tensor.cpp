@@ -88,6 +88,7 @@ void copy_piece(const Piece& at, T* y, const T* x) {
     if (at.to_step == 1) rows = at.rows / 4 * 4, n = at.n / 4 * 4;
   for (int64_t row = 0; row < rows; row += 4)
     for (int64_t i = 0; i < n; i += 4) square(row, i);
+  if (rows == at.rows && n == at.n) return;
   for (int64_t row = 0; row < at.rows; ++row)
     for (int64_t i = row < rows ? n : 0; i < at.n; ++i)
       y[at.to + row * at.to_row + i * at.to_step] = x[at.from + row + i * at.from_step];

@@ -26,27 +26,30 @@ struct MicroBf16 {
   bool first;
 };
 
+/// Writes the first n sums of a vector that starts at column j. Not inline: a micro-kernel has two dozen vectors.
+static __attribute__((noinline)) void put_edge(const MicroBf16& t, int64_t row, int64_t j, Vec x, int64_t n) {
+  float* const c = t.c + row * t.ldc + j;
+  const int64_t at = row * t.ldy + j;
+  if (!t.first) x += load_first(c, n);
+  if (t.bias) x += load_first(t.bias + j, n);
+  if (t.added) x += load_bf16_first(t.added + at, n);
+  if (t.y) store_bf16_first(t.y + at, x, n);
+  else store_first(c, x, n);
+}
+
 template <int vectors>
 static inline void put(const MicroBf16& t, int64_t row, const Vec* sum) {
   for (int v = 0; v < vectors; ++v) {
-    const int64_t j = v * lanes, left = t.columns - j, n = left < lanes ? left : lanes;
-    if (n <= 0) return;
+    const int64_t j = v * lanes, left = t.columns - j;
+    if (v + 1 == vectors && left < lanes) return put_edge(t, row, j, sum[v], left);  // those before are whole
     float* const c = t.c + row * t.ldc + j;
     const int64_t at = row * t.ldy + j;
     Vec x = sum[v];
-    if (n == lanes) {
-      if (!t.first) x += load(c);
-      if (t.bias) x += load(t.bias + j);
-      if (t.added) x += load_bf16(t.added + at);
-      if (t.y) store_bf16(t.y + at, x);
-      else store(c, x);
-    } else {
-      if (!t.first) x += load_first(c, n);
-      if (t.bias) x += load_first(t.bias + j, n);
-      if (t.added) x += load_bf16_first(t.added + at, n);
-      if (t.y) store_bf16_first(t.y + at, x, n);
-      else store_first(c, x, n);
-    }
+    if (!t.first) x += load(c);
+    if (t.bias) x += load(t.bias + j);
+    if (t.added) x += load_bf16(t.added + at);
+    if (t.y) store_bf16(t.y + at, x);
+    else store(c, x);
   }
 }
 

@@ -14,8 +14,8 @@ static constexpr int max_rows = lanes == 16 ? 12 : 6;
 static_assert(gemm_row_block % max_rows == 0 && gemm_tile_columns % panel<float> == 0);
 
 /// One `rows` × (vectors · lanes) block of C over k steps of a panel of B. A is read in place (rows lda apart), or
-/// packed with max_rows values per step. C is overwritten (with bias, when given) by the first block of k, then added
-/// to.
+/// packed with max_rows values per step. The first block of k writes C, the bias added if there is one; the others
+/// add to it.
 template <class T>
 struct Micro {
   const T* a;
@@ -25,29 +25,14 @@ struct Micro {
   T* c;
   int64_t ldc;
   int64_t columns;  ///< of C to write
-  const T* bias;
-  bool first;
+  const T* added;   ///< rows `added_row` apart that are added to the sums; null: none
+  int64_t added_row;
 };
 
-template <int vectors, class T>
-static inline void put(T* c, const VecOf<T>* sum, int64_t columns, const T* bias, bool first) {
-  using V = VecOf<T>;
-  constexpr int width = lanes_of<T>;
-  for (int v = 0; v < vectors; ++v) {
-    const int64_t left = columns - v * width, n = left < width ? left : width;
-    if (n <= 0) return;
-    if (n == width) {
-      V y = sum[v];
-      if (!first) y += load(c + v * width);
-      else if (bias) y += load(bias + v * width);
-      store(c + v * width, y);
-    } else {
-      V y = sum[v];
-      if (!first) y += load_first(c + v * width, n);
-      else if (bias) y += load_first(bias + v * width, n);
-      store_first(c + v * width, y, n);
-    }
-  }
+/// Writes the first n sums of a vector. Not inline: a micro-kernel has two dozen vectors, each of them with an edge.
+template <class T>
+static __attribute__((noinline)) void put_edge(T* c, VecOf<T> y, int64_t n, const T* added) {
+  store_first(c, added ? y + load_first(added, n) : y, n);
 }
 
 template <class T, int rows, int vectors, bool packed>
@@ -75,8 +60,16 @@ static void micro(const Micro<T>& t) {
     a += packed ? max_rows : 1;
     b += panel<T>;
   }
+  const int64_t last = t.columns - (vectors - 1) * width;  // columns of the last vector; one before it is whole
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) put<vectors, T>(t.c + r * t.ldc, sum[r], t.columns, t.bias, t.first);
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      T* const c = t.c + r * t.ldc + v * width;
+      const T* const added = t.added ? t.added + r * t.added_row + v * width : nullptr;
+      if (v + 1 == vectors && last < width) put_edge<T>(c, sum[r][v], last, added);
+      else store(c, added ? sum[r][v] + load(added) : sum[r][v]);
+    }
 }
 
 template <class T>
@@ -179,9 +172,13 @@ static void tile_of(const GemmTile<T>& t, T* scratch) {
         for (int64_t i = 0; i < rows; i += max_rows) {
           const int64_t n = rows - i < max_rows ? rows - i : max_rows;
           const T* a = pack ? packed_a + i * k : t.a + (i0 + i) * t.a_row + p;
-          micro_of<T, max_rows>(n, columns > lanes_of<T>,
-                                pack)({a, t.a_row, packed_b + j * k, k, t.c + (i0 + i) * t.ldc + j, t.ldc, columns,
-                                       t.bias ? t.bias + j : nullptr, p == 0 && !t.add});
+          T* const c = t.c + (i0 + i) * t.ldc + j;
+          const bool adds = p > 0 || t.add;
+          micro_of<T, max_rows>(n, columns > lanes_of<T>, pack)({a, t.a_row, packed_b + j * k, k, c, t.ldc, columns,
+                                                                 adds     ? c
+                                                                 : t.bias ? t.bias + j
+                                                                          : nullptr,
+                                                                 adds ? t.ldc : 0});
         }
       }
     }

@@ -31,7 +31,7 @@ struct Implementation {
   void (*run)(Call&) = nullptr;             ///< fills the call's results, which are not empty
   IsaSet levels{};                          ///< of its kernels; empty: compiled once
   bool is_reference = false;                ///< the plain loops that define the op
-  bool takes_strided = false;               ///< false: every operand is made contiguous first
+  bool takes_strided = false;               ///< false: every operand is made contiguous first, all or in blocks
   bool (*supports)(const Call&) = nullptr;  ///< null: every problem; a later row takes those it refuses
   Device::Kind device = Device::Kind::cpu;
 };
@@ -127,7 +127,11 @@ class Op final : public OpBase {
     for (const Implementation<Call>& row : rows()) {
       if (row.device != device || !row.dtypes.contains(first.dtype()) || (reference && !row.is_reference)) continue;
       if (row.supports && !row.supports(call)) continue;
-      if (!row.takes_strided) make_contiguous(operands);
+      if (!row.takes_strided) {
+        if constexpr (requires { call.run_in_blocks(row.run); })
+          if (device == Device::Kind::cpu && call.run_in_blocks(row.run)) return;
+        make_contiguous(operands);
+      }
       return row.run(call);
     }
     refuse(first, true);

@@ -9,7 +9,6 @@ namespace detail {
 
 template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
-  if (run_in_blocks(call, &BinaryCall::y, [&](BinaryCall& part) { run_binary<T>(part, loop); })) return;
   const T *a = call.a.data<T>(), *b = call.b.data<T>();
   T* y = call.y.mutable_data<T>();
   walk_binary(call.y.shape(), call.a, call.b,
@@ -20,8 +19,6 @@ void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
 
 template <class T>
 void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradLoop<T> loop_b) {
-  const auto run = [&](BinaryGradCall& part) { run_binary_grad<T>(part, loop_a, loop_b); };
-  if (run_in_blocks(call, &BinaryGradCall::d, run)) return;
   const BinaryGradLoop<T> loop = call.by_b ? loop_b : loop_a;
   const T *dy = call.dy.data<T>(), *a = call.a.data<T>(), *b = call.b.data<T>();
   T* d = call.d.mutable_data<T>();
@@ -32,7 +29,6 @@ void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradL
 }
 
 void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop) {
-  if (run_in_blocks(call, &BinaryCall::y, [&](BinaryCall& part) { run_binary_widened(part, loop); })) return;
   const bf16 *a = call.a.data<bf16>(), *b = call.b.data<bf16>();
   bf16* y = call.y.mutable_data<bf16>();
   walk_binary(call.y.shape(), call.a, call.b,
@@ -47,8 +43,6 @@ void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop) {
 }
 
 void run_binary_grad_widened(BinaryGradCall& call, BinaryGradLoop<float> loop_a, BinaryGradLoop<float> loop_b) {
-  const auto run = [&](BinaryGradCall& part) { run_binary_grad_widened(part, loop_a, loop_b); };
-  if (run_in_blocks(call, &BinaryGradCall::d, run)) return;
   const BinaryGradLoop<float> loop = call.by_b ? loop_b : loop_a;
   const bf16 *dy = call.dy.data<bf16>(), *a = call.a.data<bf16>(), *b = call.b.data<bf16>();
   bf16* d = call.d.mutable_data<bf16>();
@@ -73,6 +67,13 @@ HEADROOM_INSTANTIATE(f16)
 #undef HEADROOM_INSTANTIATE
 
 }  // namespace detail
+
+bool BinaryCall::run_in_blocks(void (*run)(BinaryCall&)) const {
+  return detail::run_in_blocks(*this, &BinaryCall::y, run);
+}
+bool BinaryGradCall::run_in_blocks(void (*run)(BinaryGradCall&)) const {
+  return detail::run_in_blocks(*this, &BinaryGradCall::d, run);
+}
 
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   BinaryCall call{a, b};

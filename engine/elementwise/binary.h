@@ -10,6 +10,7 @@ struct BinaryCall {
   Tensor a, b;
   Tensor y{};
   auto operands() { return std::array{real("a", a), real("b", b)}; }
+  bool run_in_blocks(void (*run)(BinaryCall&)) const;  ///< as UnaryCall's
 };
 using BinaryOp = Op<BinaryCall>;
 
@@ -22,6 +23,7 @@ struct BinaryGradCall {
   bool by_b = false;
   Tensor d{};
   auto operands() { return std::array{real("dy", dy), real("a", a), real("b", b)}; }
+  bool run_in_blocks(void (*run)(BinaryGradCall&)) const;
 };
 using BinaryGradOp = Op<BinaryGradCall>;
 
@@ -50,8 +52,7 @@ Implementation<BinaryCall> binary_loops() {
   return {.name = "loops",
           .dtypes = dtype_of<T>(),
           .run = [](BinaryCall& call) { run_binary<T>(call, loop); },
-          .is_reference = true,
-          .takes_strided = true};
+          .is_reference = true};
 }
 template <class F, class T>
 Implementation<BinaryGradCall> binary_grad_loops() {
@@ -61,8 +62,7 @@ Implementation<BinaryGradCall> binary_grad_loops() {
               [](BinaryGradCall& call) {
                 run_binary_grad<T>(call, binary_grad_loop<SlopeA<F>, T>, binary_grad_loop<SlopeB<F>, T>);
               },
-          .is_reference = true,
-          .takes_strided = true};
+          .is_reference = true};
 }
 
 }  // namespace detail
@@ -88,13 +88,11 @@ BinaryOp::Rows binary_rows() {
   rows.insert(rows.begin(), {{.name = "simd",
                               .dtypes = DType::f32,
                               .run = [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
-                              .levels = kernel.levels(),
-                              .takes_strided = true},
+                              .levels = kernel.levels()},
                              {.name = "simd",
                               .dtypes = DType::bf16,
                               .run = [](BinaryCall& call) { detail::run_binary_widened(call, kernel.best()); },
-                              .levels = kernel.levels(),
-                              .takes_strided = true}});
+                              .levels = kernel.levels()}});
   return rows;
 }
 template <class F, const auto& kernel_a, const auto& kernel_b>
@@ -105,13 +103,11 @@ BinaryGradOp::Rows binary_grad_rows() {
       {{.name = "simd",
         .dtypes = DType::f32,
         .run = [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
-        .levels = kernel_a.levels(),
-        .takes_strided = true},
+        .levels = kernel_a.levels()},
        {.name = "simd",
         .dtypes = DType::bf16,
         .run = [](BinaryGradCall& call) { detail::run_binary_grad_widened(call, kernel_a.best(), kernel_b.best()); },
-        .levels = kernel_a.levels(),
-        .takes_strided = true}});
+        .levels = kernel_a.levels()}});
   return rows;
 }
 

@@ -8,11 +8,11 @@
 
 namespace headroom::engine::detail {
 
-/// If an operand is strided, runs the call in blocks of its result, so that what is copied to make a block's operands
-/// contiguous is still in cache when `run` reads it. Operands that all lie alike, as two transposed matrices do, are
-/// read as they lie, and the result is turned around. Returns false if all operands are contiguous.
-template <class Call, class F>
-bool run_in_blocks(const Call& whole, Tensor Call::*result, const F& run) {
+/// If an operand is strided, runs an elementwise call in blocks of its result, so that what is copied to make a block's
+/// operands contiguous is still in cache when `run` reads it. Operands that all lie alike, as two transposed matrices
+/// do, are read as they lie, and the result is turned around. Returns false if all operands are contiguous.
+template <class Call>
+bool run_in_blocks(const Call& whole, Tensor Call::*result, void (*run)(Call&)) {
   constexpr int64_t block = 1 << 15, tile = 16;  // elements; rows that share the cache lines of a transposed matrix
   Call call = whole;
   const auto operands = call.operands();

@@ -18,7 +18,6 @@ namespace detail {
 
 template <class T>
 void run_unary(UnaryCall& call, UnaryLoop<T> loop) {
-  if (run_in_blocks(call, &UnaryCall::y, [&](UnaryCall& part) { run_unary<T>(part, loop); })) return;
   const T* x = call.x.data<T>();
   T* y = call.y.mutable_data<T>();
   parallel_ranges(call.x.numel(), elementwise_grain,
@@ -27,7 +26,6 @@ void run_unary(UnaryCall& call, UnaryLoop<T> loop) {
 
 template <class T>
 void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop) {
-  if (run_in_blocks(call, &UnaryGradCall::dx, [&](UnaryGradCall& part) { run_unary_grad<T>(part, loop); })) return;
   const T* dy = call.dy.data<T>();
   T* dx = call.dx.mutable_data<T>();
   parallel_ranges(call.dy.numel(), elementwise_grain,
@@ -35,7 +33,6 @@ void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop) {
 }
 
 void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop) {
-  if (run_in_blocks(call, &UnaryCall::y, [&](UnaryCall& part) { run_unary_widened(part, loop); })) return;
   const bf16* x = call.x.data<bf16>();
   bf16* y = call.y.mutable_data<bf16>();
   parallel_ranges(call.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
@@ -48,7 +45,6 @@ void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop) {
 }
 
 void run_unary_grad_widened(UnaryGradCall& call, UnaryGradLoop<float> loop) {
-  if (run_in_blocks(call, &UnaryGradCall::dx, [&](UnaryGradCall& part) { run_unary_grad_widened(part, loop); })) return;
   const bf16* dy = call.dy.data<bf16>();
   bf16* dx = call.dx.mutable_data<bf16>();
   parallel_ranges(call.dy.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
@@ -71,6 +67,13 @@ HEADROOM_INSTANTIATE(f16)
 #undef HEADROOM_INSTANTIATE
 
 }  // namespace detail
+
+bool UnaryCall::run_in_blocks(void (*run)(UnaryCall&)) const {
+  return detail::run_in_blocks(*this, &UnaryCall::y, run);
+}
+bool UnaryGradCall::run_in_blocks(void (*run)(UnaryGradCall&)) const {
+  return detail::run_in_blocks(*this, &UnaryGradCall::dx, run);
+}
 
 Tensor unary(const UnaryOp& op, const Tensor& x) {
   UnaryCall call{x};

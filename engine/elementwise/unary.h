@@ -10,12 +10,16 @@ struct UnaryCall {
   Tensor x;
   Tensor y{};
   auto operands() { return std::array{real("x", x)}; }
+  /// Makes strided operands contiguous block by block as `run` comes to them; false if there are none: for the
+  /// dispatcher.
+  bool run_in_blocks(void (*run)(UnaryCall&)) const;
 };
 /// dx = dy · f'(x), from x or y = f(x); the one the formula does not read is undefined.
 struct UnaryGradCall {
   Tensor dy, x, y;
   Tensor dx{};
   auto operands() { return std::array{real("dy", dy), optional_real("x", x), optional_real("y", y)}; }
+  bool run_in_blocks(void (*run)(UnaryGradCall&)) const;
 };
 
 /// An elementwise op of one operand.
@@ -49,16 +53,14 @@ Implementation<UnaryCall> unary_loops() {
   return {.name = "loops",
           .dtypes = dtype_of<T>(),
           .run = [](UnaryCall& call) { run_unary<T>(call, loop); },
-          .is_reference = true,
-          .takes_strided = true};
+          .is_reference = true};
 }
 template <class T, UnaryGradLoop<T> loop>
 Implementation<UnaryGradCall> unary_grad_loops() {
   return {.name = "loops",
           .dtypes = dtype_of<T>(),
           .run = [](UnaryGradCall& call) { run_unary_grad<T>(call, loop); },
-          .is_reference = true,
-          .takes_strided = true};
+          .is_reference = true};
 }
 
 }  // namespace detail
@@ -77,13 +79,11 @@ Op<UnaryCall>::Rows unary_rows() {
   return {{.name = "simd",
            .dtypes = DType::f32,
            .run = [](UnaryCall& call) { run_unary<float>(call, kernel.best()); },
-           .levels = kernel.levels(),
-           .takes_strided = true},
+           .levels = kernel.levels()},
           {.name = "simd",
            .dtypes = DType::bf16,
            .run = [](UnaryCall& call) { run_unary_widened(call, kernel.best()); },
-           .levels = kernel.levels(),
-           .takes_strided = true},
+           .levels = kernel.levels()},
           unary_loops<float, unary_forward_loop<F, float>>(),
           unary_loops<double, unary_forward_loop<F, double>>(),
           unary_loops<bf16, unary_forward_loop<F, bf16>>(),
@@ -95,13 +95,11 @@ Op<UnaryGradCall>::Rows unary_grad_rows() {
   return {{.name = "simd",
            .dtypes = DType::f32,
            .run = [](UnaryGradCall& call) { run_unary_grad<float>(call, kernel.best()); },
-           .levels = kernel.levels(),
-           .takes_strided = true},
+           .levels = kernel.levels()},
           {.name = "simd",
            .dtypes = DType::bf16,
            .run = [](UnaryGradCall& call) { run_unary_grad_widened(call, kernel.best()); },
-           .levels = kernel.levels(),
-           .takes_strided = true},
+           .levels = kernel.levels()},
           unary_grad_loops<float, unary_grad_loop<F, float>>(),
           unary_grad_loops<double, unary_grad_loop<F, double>>(),
           unary_grad_loops<bf16, unary_grad_loop<F, bf16>>(),

@@ -7,6 +7,7 @@
 #include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/comparison.h"
 #include "engine/ops/elementwise/unary.h"
 #include "engine/ops/embedding/embedding.h"
 #include "engine/ops/rms_norm/rms_norm.h"
@@ -178,6 +179,7 @@ TEST_CASE("elementwise ops on strided operands, in blocks, give the bits of cont
         const ThreadScope scope(threads);
         CHECK(bits(add(a, b)) == bits(want));
         CHECK(bits(leaky_relu_grad_b(dy, a, b)) == bits(leaky_relu_grad_b(dy, a.contiguous(), b.contiguous())));
+        CHECK(bits(less(a, b)) == bits(less(a.contiguous(), b.contiguous())));
         CHECK(bits(tanh(a)) == bits(tanh(a.contiguous())));
         CHECK(bits(sin_grad(a, a, Tensor())) == bits(sin_grad(a.contiguous(), a.contiguous(), Tensor())));
       }
