@@ -97,7 +97,7 @@ check "example vit" program vit tasks
 check "example softplus, by Meson" by_meson softplus meson test -C build-softplus
 by_cmake() {
   mkdir cmake && awk '/^```/ && on { exit } on { print } /^```cmake/ { on = 1 }' $work/library.md >cmake/CMakeLists.txt
-  cp examples/gradients/main.cpp cmake && cmake -S cmake -B build-cmake && cmake --build build-cmake && build-cmake/gradients
+  cp examples/gradients/main.cpp cmake && cmake -G Ninja -S cmake -B build-cmake && cmake --build build-cmake && build-cmake/gradients
 }
 check "example gradients, by CMake" by_cmake
 BUILDER
