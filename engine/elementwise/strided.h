@@ -63,7 +63,15 @@ bool run_in_blocks(const Call& whole, Tensor Call::*result, void (*run)(Call&)) 
     part.*result = y.is_contiguous() ? y : Tensor::empty(y.shape(), y.dtype());
     for (const Operand& operand : part.operands()) {
       Tensor& x = *operand.tensor;
-      if (x.defined()) x = x.is_contiguous() ? part_of(x) : part_of(x).contiguous();
+      if (!x.defined()) continue;
+      if (x.is_contiguous()) {
+        x = part_of(x);
+      } else if (operands.size() == 1 && x.dtype() == y.dtype() && y.is_contiguous()) {
+        copy_inplace(y, part_of(x));  // and runs in place: one buffer less in the cache
+        x = y;
+      } else {
+        x = part_of(x).contiguous();
+      }
     }
     run(part);
     if (!y.is_contiguous()) copy_inplace(y.permute(back), (part.*result).permute(back));
