@@ -145,7 +145,14 @@ Shape Weight::shape() const {
       form_);
 }
 
+Weight Weight::watched(std::function<void(const Tensor& x)> watch) const {
+  Weight other = *this;
+  other.watch_ = std::move(watch);
+  return other;
+}
+
 Var Weight::linear(const Var& x, const Var& bias, bool pads_rows) const {
+  if (watch_) watch_(x.value());
   return std::visit(Overload{[&](const Var& w) { return autograd::linear(x, w, bias, pads_rows); },
                              [&](const engine::QuantizedMatrix& w) { return autograd::quantized_linear(x, w, bias); },
                              [&](const LowRank& f) { return linear_of(f, x, bias); },

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -53,6 +54,8 @@ class Weight {
   /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Applies factors one after the other or multiplies
   /// them first, whichever takes fewer multiplications for x's rows. `pads_rows`, for logits: see engine::linear().
   Var linear(const Var& x, const Var& bias, bool pads_rows = false) const;
+  /// The same weight, whose linear() also gives its x to `watch`.
+  Weight watched(std::function<void(const Tensor& x)> watch) const;
   /// Rows of W by index: i64 (…) → (…, in), in `dtype` if the form has none of its own.
   Var rows(const Tensor& indices, engine::DType dtype) const;
   /// W (out, in) as numbers, unpacked, multiplied out and adapted, without a gradient.
@@ -63,6 +66,7 @@ class Weight {
 
  private:
   std::variant<Var, engine::QuantizedMatrix, LowRank, Adapted> form_;
+  std::function<void(const Tensor& x)> watch_;  ///< or empty
 };
 
 }  // namespace headroom::models

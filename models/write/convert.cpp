@@ -22,8 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr NameTable<WeightType, 4> type_names{
-    {{WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}}};
+constexpr NameTable<WeightType, 7> type_names{{{WeightType::f32, "f32"},
+                                               {WeightType::f16, "f16"},
+                                               {WeightType::bf16, "bf16"},
+                                               {WeightType::q8_0, "q8_0"},
+                                               {WeightType::q6_k, "q6_k"},
+                                               {WeightType::q5_k, "q5_k"},
+                                               {WeightType::q4_k, "q4_k"}}};
 
 ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
   const Family& family = family_named(model.family);
@@ -50,11 +55,6 @@ void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, Co
                     rounding.worst, rounding.worst_name));
 }
 
-/// True for a matrix that is in F16 because its rows are not whole blocks.
-bool has_partial_blocks(const TensorMove& move) {
-  return move.form == engine::BlockFormat::f16 && move.shape.rank() > 1 && !fills_blocks(move.shape[-1]);
-}
-
 void write_gguf_model(const fs::path& path, const ModelFiles& source, const ConvertOptions& options,
                       Conversion& conversion) {
   const ConvertTarget target = target_of(source.description(), true);
@@ -63,18 +63,20 @@ void write_gguf_model(const fs::path& path, const ModelFiles& source, const Conv
   const StoredTensors extras = gguf_extras(source);
   Rounding rounding;
   std::vector<GgufPlanned> planned;
+  std::vector<std::pair<GgufForm, engine::Shape>> written;
+  for (const TensorMove& move : moves) written.emplace_back(move.form, move.shape);
+  note_partial_blocks(options.type, written, conversion.notes);
   for (const auto& [name, tensor] : extras)
     planned.push_back({name, std::nullopt, shape_of(tensor), [&tensor = tensor] { return tensor; }});
   size_t done = 0;
   for (const TensorMove& move : moves)
     planned.push_back({move.to, move.form, move.shape, [&] {
-                         StoredTensor tensor = moved(source.tensors(), move, target.rope_interleaved, rounding);
+                         StoredTensor tensor =
+                             moved(source.tensors(), move, target.rope_interleaved, options.importance, rounding);
                          if (options.progress) options.progress(++done, moves.size());
                          return tensor;
                        }});
   stream_gguf(path, metadata, planned);
-  if (options.type == WeightType::q8_0)
-    note_partial_blocks(std::count_if(moves.begin(), moves.end(), has_partial_blocks), conversion.notes);
   describe(moves, rounding, conversion);
 }
 
@@ -119,7 +121,7 @@ void write_folder_model(const fs::path& folder, const ModelFiles& source, const 
   for (const TensorMove& move : moves)
     planned.push_back({move.to, dense_dtype(move.form), move.shape, [&] {
                          auto tensor =
-                             std::get<Tensor>(moved(source.tensors(), move, target.rope_interleaved, rounding));
+                             std::get<Tensor>(moved(source.tensors(), move, target.rope_interleaved, {}, rounding));
                          if (options.progress) options.progress(++done, moves.size());
                          return tensor;
                        }});
@@ -130,8 +132,9 @@ void write_folder_model(const fs::path& folder, const ModelFiles& source, const 
 }  // namespace
 
 void check_type(const fs::path& to, std::optional<WeightType> type) {
-  require(to.extension() == ".gguf" || type != WeightType::q8_0,
-          "{}: a folder holds f32, f16 or bf16; q8_0 is for a file that ends in .gguf", to.string());
+  require(to.extension() == ".gguf" || !type || *type < WeightType::q8_0,
+          "{}: a folder holds f32, f16 or bf16; {} is for a file that ends in .gguf", to.string(),
+          type ? name_of(*type) : "");
 }
 
 const char* name_of(WeightType type) { return name_in(type_names, type); }
@@ -167,8 +170,9 @@ Conversion convert_model(const fs::path& from, const fs::path& to, const Convert
   const auto source = ModelFiles::open(from);
   if (source->scheme() != NameScheme::headroom) return write_model(*source, to, options);
   // A compact model goes to files of other software at full shape.
-  return export_model(*source, {source->description().config, {}}, ExportFormat::compat, to,
-                      {.type = options.type, .force = options.force, .progress = options.progress});
+  return export_model(
+      *source, {source->description().config, {}}, ExportFormat::compat, to,
+      {.type = options.type, .importance = options.importance, .force = options.force, .progress = options.progress});
 }
 
 }  // namespace headroom::models

@@ -7,19 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "engine/tensor.h"
+
 namespace headroom::models {
 
 class ModelFiles;
 class Transformer;
 
 /// The form of a converted model's matrices.
-enum class WeightType { f32, f16, bf16, q8_0 };
+enum class WeightType { f32, f16, bf16, q8_0, q6_k, q5_k, q4_k };
 /// "f32", "q8_0", …
 const char* name_of(WeightType type);
 /// The type with that name. Throws Error that lists the known ones.
 WeightType weight_type_named(const std::string& name);
 
-/// Throws Error if a file with that name cannot hold weights of that type: only GGUF has q8_0.
+/// Throws Error if a file with that name cannot hold weights of that type: only GGUF has blocks.
 void check_type(const std::filesystem::path& to, std::optional<WeightType> type);
 
 /// The result of a conversion.
@@ -32,10 +34,15 @@ struct Conversion {
   double largest_logit = 0;
 };
 
+/// How much the columns of a source's matrix (its inputs) matter, by its name there: the mean square of each, f32 or
+/// f64 (cols), cols being those of the matrix as written. Undefined: unknown.
+using ImportanceOf = std::function<engine::Tensor(const std::string&)>;
+
 struct ConvertOptions {
   /// Nullopt: rounds nothing. A GGUF file then keeps every matrix as stored; a folder keeps its single dtype if all
   /// matrices share one, else f32.
   std::optional<WeightType> type{};
+  ImportanceOf importance = {};                       ///< for matrices that become blocks of 4 to 6 bits; empty: none
   bool force = false;                                 ///< an existing `to` may be replaced
   uint64_t shard_bytes = 5'000'000'000;               ///< of a folder's safetensors files
   std::function<void(size_t, size_t)> progress = {};  ///< called after each tensor with (done, total)

@@ -127,7 +127,8 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
                         const ExportOptions& options) {
   const std::string refusal = refusal_of(format, base, edit.config, to);
   require(refusal.empty(), "{}: {}", to.string(), refusal);
-  ConvertOptions convert{.type = options.type, .force = options.force, .progress = options.progress};
+  ConvertOptions convert{
+      .type = options.type, .importance = options.importance, .force = options.force, .progress = options.progress};
   if (options.card)
     convert.card = [&](const Conversion& conversion) {
       const CardHead head{.base = base.description().name,

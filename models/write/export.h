@@ -32,6 +32,7 @@ struct ExportOptions {
   /// The type of the edit's matrices, f32 by default; the base's stay as stored. Applies to all matrices if the edit
   /// has no weights, and in a Hugging Face folder, which has one dtype.
   std::optional<WeightType> type{};
+  ImportanceOf importance = {};                       ///< of the base's matrices; see ConvertOptions
   bool force = false;                                 ///< an existing `to` may be replaced
   std::function<void(size_t, size_t)> progress = {};  ///< called after each tensor with (done, total)
   std::optional<ModelCard> card{};                    ///< written next to the weights; see ConvertOptions::card

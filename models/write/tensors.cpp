@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
@@ -26,6 +27,12 @@ GgufForm form_of(WeightType type) {
       return BlockFormat::bf16;
     case WeightType::q8_0:
       return BlockFormat::q8_0;
+    case WeightType::q6_k:
+      return BlockFormat::q6_k;
+    case WeightType::q5_k:
+      return BlockFormat::q5_k;
+    case WeightType::q4_k:
+      return BlockFormat::q4_k;
     case WeightType::f32:
       break;
   }
@@ -54,7 +61,7 @@ GgufForm common_form(const TensorStore& store, const std::vector<TensorMove>& mo
 GgufForm gguf_form_of(const TensorStore& store, const TensorMove& move, std::optional<WeightType> type) {
   if (move.shape.rank() < 2 || move.to == "position_embd.weight") return std::nullopt;
   if (!type) return stored_form(store, move.from);
-  return *type == WeightType::q8_0 && !fills_blocks(move.shape[-1]) ? BlockFormat::f16 : form_of(*type);
+  return matrix_form(*type, move.shape[-1]);
 }
 
 QuantizedMatrix turned(const QuantizedMatrix& matrix, int64_t heads, bool to_interleaved) {
@@ -115,12 +122,30 @@ int64_t bytes_of(const TensorMove& move) {
   return move.shape.numel() / traits.elements * traits.bytes;
 }
 
-bool fills_blocks(int64_t row) { return row % engine::traits_of(BlockFormat::q8_0).elements == 0; }
+GgufForm matrix_form(WeightType type, int64_t cols) {
+  const auto fills = [&](GgufForm form) { return !form || cols % engine::traits_of(*form).elements == 0; };
+  GgufForm form = form_of(type);
+  if (!fills(form))
+    form = type == WeightType::q4_k   ? BlockFormat::q5_0
+           : type == WeightType::q5_k ? BlockFormat::q5_1
+                                      : BlockFormat::q8_0;
+  return fills(form) ? form : BlockFormat::f16;
+}
 
-void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes) {
-  if (matrices > 0)
-    notes.push_back(fmt::format("the rows of {} matrices do not fill Q8_0's blocks of {} numbers: these are in F16",
-                                matrices, engine::traits_of(BlockFormat::q8_0).elements));
+StoredTensor in_form(const Tensor& values, GgufForm form, const Tensor& importance) {
+  if (const std::optional<DType> dtype = dtype_of(form)) return values.to(*dtype);
+  return engine::quantize(values, *form, importance);
+}
+
+void note_partial_blocks(std::optional<WeightType> type, const std::vector<std::pair<GgufForm, Shape>>& written,
+                         std::vector<std::string>& notes) {
+  std::map<GgufForm, int64_t> others;
+  for (const auto& [form, shape] : written)
+    if (type && shape.rank() > 1 && form != form_of(*type) && form == matrix_form(*type, shape[-1])) ++others[form];
+  for (const auto& [form, matrices] : others)
+    notes.push_back(fmt::format("the rows of {} matrices do not fill {}'s blocks of {} numbers: these are in {}",
+                                matrices, gguf_name(form_of(*type)), engine::traits_of(*form_of(*type)).elements,
+                                gguf_name(form)));
 }
 
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
@@ -150,16 +175,16 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
 }
 
 /// f32 numbers in the form that is written.
-StoredTensor narrowed(const TensorMove& move, const Tensor& values) {
-  if (const std::optional<DType> dtype = dtype_of(move.form)) return values.to(*dtype);
+StoredTensor narrowed(const TensorMove& move, const Tensor& values, const ImportanceOf& importance) {
   try {
-    return engine::quantize_q8_0(values);
+    return in_form(values, move.form, importance ? importance(move.from) : Tensor());
   } catch (const Error& error) {
     fail("tensor {}: {}", quoted_name(move.from), error.what());
   }
 }
 
-StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding) {
+StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved,
+                   const ImportanceOf& importance, Rounding& rounding) {
   const StoredTensor stored = store.read(move.from);
   const auto* blocks = std::get_if<QuantizedMatrix>(&stored);
   if (blocks && move.form == blocks->format() && !move.transposed && move.added == 0)
@@ -173,7 +198,7 @@ StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_int
   if (dtype_of(move.form) == values.dtype()) return values.contiguous();
   values = values.to(DType::f32).contiguous();  // of an f64 one, too: it is computed in f32
   if (!move.form) return values;
-  const StoredTensor written = narrowed(move, values);
+  const StoredTensor written = narrowed(move, values, importance);
   count_rounding(move, values, written, rounding);
   return written;
 }

@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/checkpoints/model_files.h"
@@ -39,14 +40,19 @@ engine::DType dense_dtype(GgufForm form);
 /// A tensor's bytes as written.
 int64_t bytes_of(const TensorMove& move);
 
-/// True if rows of `row` numbers are whole blocks of Q8_0.
-bool fills_blocks(int64_t row);
-/// Notes how many matrices are in F16 although Q8_0 was asked for; nothing if none.
-void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes);
+/// The form of a matrix with rows of `cols` numbers: the type's, or if these are not whole blocks, the nearest larger
+/// one whose blocks they fill: q5_0 for q4_k, q5_1 for q5_k and q8_0 for q6_k, as in llama.cpp; else f16.
+GgufForm matrix_form(WeightType type, int64_t cols);
+/// f32 numbers in a form; with blocks, a matrix, its columns weighted by their importance as engine::quantize() does.
+StoredTensor in_form(const engine::Tensor& values, GgufForm form, const engine::Tensor& importance = {});
+/// Notes how many matrices have another form than the type's because their rows do not fill its blocks. `written`: the
+/// form and shape of all tensors.
+void note_partial_blocks(std::optional<WeightType> type, const std::vector<std::pair<GgufForm, engine::Shape>>& written,
+                         std::vector<std::string>& notes);
 
 /// Plans the move of every tensor of `source` except buffers, in order, to the form that the options' type asks for. In
-/// GGUF files vectors and position tables are f32; with q8_0, a matrix whose rows are not whole blocks of 32 is f16.
-/// Throws Error for a tensor without a name in the target.
+/// GGUF files vectors and position tables are f32, and other matrices have matrix_form(). Throws Error for a tensor
+/// without a name in the target.
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
                                    const ConvertOptions& options);
 
@@ -54,6 +60,7 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
 engine::Tensor turned(const engine::Tensor& rows, int64_t heads, bool to_interleaved);
 
 /// The tensor as written. Throws Error naming it if a number does not fit the form.
-StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding);
+StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved,
+                   const ImportanceOf& importance, Rounding& rounding);
 
 }  // namespace headroom::models

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "engine/error.h"
-#include "engine/quantized/quantize.h"
 #include "models/checkpoints/compact_model.h"
 #include "models/checkpoints/compact_store.h"
 #include "models/files/atomic_file.h"
@@ -59,10 +58,7 @@ Tensor numbers_of(const StoredTensor& stored) {
 
 /// A matrix in the type asked for.
 StoredTensor in_type(const Tensor& values, WeightType type) {
-  if (type == WeightType::f32) return values;
-  if (type == WeightType::bf16) return values.to(DType::bf16);
-  if (type == WeightType::f16 || !fills_blocks(values.dim(1))) return values.to(DType::f16);
-  return engine::quantize_q8_0(values);
+  return in_form(values, matrix_form(type, values.dim(1)));
 }
 
 /// The base's stored matrix for our `name` in a layer's attention, for any group of heads, if it is in blocks.
@@ -139,12 +135,6 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   return all;
 }
 
-/// True for a matrix in F16 whose rows are not whole blocks.
-bool has_partial_blocks(const NotedWeights::Noted& weight) {
-  const auto* tensor = std::get_if<Tensor>(&weight.stored);
-  return tensor && tensor->dtype() == DType::f16 && tensor->rank() == 2 && !fills_blocks(tensor->dim(1));
-}
-
 int64_t bytes_of(const StoredTensor& stored) {
   if (const auto* blocks = std::get_if<QuantizedMatrix>(&stored)) return blocks->bytes();
   const auto& tensor = std::get<Tensor>(stored);
@@ -177,6 +167,7 @@ Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs
     std::map<std::string, std::string> metadata{{"format", "pt"}};
     std::map<std::string, int64_t> kinds;
     std::vector<SafetensorsPlanned> planned;
+    std::vector<std::pair<GgufForm, Shape>> written;
     const std::vector<NotedWeights::Noted> weights = weights_to_write(base, edit, options.type);
     size_t done = 0;
     for (const NotedWeights::Noted& weight : weights) {
@@ -185,9 +176,11 @@ Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs
         metadata[weight.name] = block_entry(*blocks);
         ++kinds[engine::traits_of(blocks->format()).name];
         bytes = blocks->blocks();
+        written.emplace_back(blocks->format(), blocks->shape());
       } else {
         bytes = std::get<Tensor>(weight.stored);
         ++kinds[engine::name_of(bytes.dtype())];
+        written.emplace_back(gguf_form(bytes.dtype()), bytes.shape());
       }
       planned.push_back({weight.name, bytes.dtype(), bytes.shape(), [&, bytes] {
                            if (options.progress) options.progress(++done, weights.size());
@@ -202,8 +195,7 @@ Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs
     std::string text;
     for (const auto& [kind, count] : kinds) text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, kind);
     conversion.written = fmt::format("{} tensors ({})", weights.size(), text);
-    if (options.type == WeightType::q8_0)
-      note_partial_blocks(std::count_if(weights.begin(), weights.end(), has_partial_blocks), conversion.notes);
+    note_partial_blocks(options.type, written, conversion.notes);
     check_conversion(base, load(base, edit), folder, conversion);
   });
 }

@@ -51,7 +51,7 @@ Transformer made(const TransformerConfig& config, bool has_blocks) {
   std::vector<std::pair<std::string, engine::QuantizedMatrix>> blocks;
   for (const Parameter& p : drawn.parameters()) {
     const bool is_matrix = p.var.shape().rank() == 2 && p.name.find("blocks.") == 0;
-    if (is_matrix) blocks.emplace_back(p.name, engine::quantize_q8_0(p.var.value()).to(there));
+    if (is_matrix) blocks.emplace_back(p.name, engine::quantize(p.var.value(), engine::BlockFormat::q8_0).to(there));
     else dense.emplace_back(p.name, p.var.value());
   }
   REQUIRE_FALSE(blocks.empty());

@@ -10,6 +10,9 @@ struct Scale {
   float step, minimum = 0;
 };
 
+/// Sets bits that are 0.
+inline void put_bits(uint8_t& byte, int bits) { byte = static_cast<uint8_t>(byte | bits); }
+
 /// The members of a block format's struct `F`, for the CPU, which unpacks whole blocks, and the GPU, which reads one
 /// number at a time:
 ///
@@ -21,6 +24,10 @@ struct Scale {
 ///   scale_places       offsets of a block's f16: the first, and a second or -1
 ///   exponent_place     offset of the one-byte exponent if the scale is a power of two; else -1
 ///   typical            rough size of a number in units of the first f16, for tests' random blocks
+///   low, high          the least and the largest q, if quantize() writes the format
+///   scale_low, scale_high  the least and the largest integer that a run's step is a multiple of the first f16 by
+///   put_scale(b, j, s, n), put_number(b, j, i, q)  the inverses of scale() and number() for integers s, n and q, in a
+///   block of zeros
 ///   has_integer_products  true if engine/ops/quantized_linear/quantized_linear_blocks.h multiplies it by 8-bit
 ///   integers
 ///

@@ -10,6 +10,7 @@ struct Halves : Block<Halves<has_fifth, has_m>> {
   static constexpr int elements = 32, head = has_m ? 4 : 2, bytes = head + (has_fifth ? 4 : 0) + 16, run = 16;
   static constexpr int scale_places[2] = {0, has_m ? 2 : -1}, offset = has_m ? 0 : has_fifth ? 16 : 8;
   static constexpr bool has_minimum = has_m, has_integer_products = true;
+  static constexpr int low = -offset, high = (has_fifth ? 31 : 15) - offset, scale_low = 1, scale_high = 1;
   static constexpr double typical = (has_fifth ? 16.0 : 8.0) / (has_m ? 1 : 2);
   template <class M>
   HEADROOM_HD static Scale scale(const uint8_t* block, int) {
@@ -24,6 +25,11 @@ struct Halves : Block<Halves<has_fifth, has_m>> {
       q |= static_cast<int>(bits >> (16 * j + i) & 1) << 4;
     }
     return q - offset;
+  }
+  static void put_scale(uint8_t*, int, int, int) {}
+  static void put_number(uint8_t* block, int j, int i, int q) {
+    put_bits(block[bytes - 16 + i], ((q + offset) & 15) << (4 * j));
+    if constexpr (has_fifth) put_bits(block[head + 2 * j + i / 8], (q + offset) >> 4 << (i % 8));
   }
 };
 

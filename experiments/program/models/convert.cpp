@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +17,10 @@
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
+#include "experiments/tools/compress/job.h"
 #include "experiments/tools/compress/size_note.h"
 #include "experiments/version.h"
 #include "models/adapters/adapter_files.h"
@@ -26,12 +30,15 @@
 #include "models/files/json.h"
 #include "models/write/convert.h"
 #include "models/write/export.h"
+#include "tasks/compression/calibration.h"
+#include "tasks/compression/input_squares.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
 
 struct ConvertArguments {
-  std::string model, adapter, out, format, dtype;
+  std::string model, adapter, out, format, dtype, calibrate, calibrate_tokens;
   bool force = false;
   int threads = 0;
 };
@@ -51,8 +58,49 @@ models::Conversion converted(const ConvertArguments& arguments, const models::Mo
                              const models::ModelEdit& edit, const models::ConvertOptions& options) {
   if (arguments.format.empty() && edit.weights.empty())
     return models::convert_model(arguments.model, arguments.out, options);
-  return models::export_model(source, edit, format_of(arguments), arguments.out,
-                              {.type = options.type, .force = options.force, .progress = options.progress});
+  return models::export_model(
+      source, edit, format_of(arguments), arguments.out,
+      {.type = options.type, .importance = options.importance, .force = options.force, .progress = options.progress});
+}
+
+/// Throws Error if --calibrate does not fit the other options.
+void check_calibration(const ConvertArguments& arguments) {
+  require(arguments.calibrate_tokens.empty() || !arguments.calibrate.empty(),
+          "--calibrate-tokens: needs --calibrate FILE");
+  if (arguments.calibrate.empty()) return;
+  require(arguments.dtype.ends_with("_k"), "--calibrate: weighs what q4_k, q5_k and q6_k round: needs such a --dtype");
+  require(arguments.format != "compact", "--calibrate: a compact model is written without it");
+}
+
+/// The importance of the source's columns on --calibrate.
+models::ImportanceOf importance_of(const ConvertArguments& arguments, const models::ModelFiles& source,
+                                   const models::ModelEdit& edit) {
+  if (arguments.calibrate.empty()) return {};
+  require(source.scheme() != models::NameScheme::headroom,
+          "--calibrate: {} is a compact model: convert it without, then its file with --calibrate", arguments.model);
+  const models::ModelDescription& model = source.description();
+  const auto tokenizer = source.tokenizer();
+  const TextRange text = text_range(arguments.calibrate, tasks::tokens_of_file(arguments.calibrate, *tokenizer),
+                                    arguments.calibrate_tokens, usual_tokens, "--calibrate-tokens");
+  constexpr int64_t usual_context = 512;
+  const tasks::TokenBatch pieces = tasks::pieces_of(
+      text.tokens, 0, text.count(), std::min(usual_context, model.config.max_length), model.text_begin());
+  std::map<std::string, engine::Tensor> by_name;
+  {
+    ProgressLine line;
+    const auto show = [&](int64_t done, int64_t all) {
+      line.show(fmt::format("calibration: layer {} of {}", done, all),
+                static_cast<double>(done) / static_cast<double>(all));
+    };
+    const bool is_fused = models::family_named(model.family).is_fused();
+    for (const auto& [name, squares] : tasks::input_squares(source, edit, pieces, show))
+      by_name[models::place_of(source.scheme(), name, is_fused).name] = squares;
+  }
+  print_text("weighed  by the squares of inputs on {} tokens of {}\n", text.count(), arguments.calibrate);
+  return [by_name](const std::string& name) {
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? engine::Tensor() : found->second;
+  };
 }
 
 std::string growth_of(const ConvertArguments& arguments, const models::ModelFiles& source,
@@ -77,6 +125,7 @@ void convert_adapter(const ConvertArguments& arguments) {
 }
 
 void convert(const ConvertArguments& arguments) {
+  check_calibration(arguments);
   if (arguments.format == "adapter") return convert_adapter(arguments);
   const engine::ThreadScope threads(arguments.threads > 0 ? arguments.threads : engine::num_threads());
   models::ConvertOptions options;
@@ -89,6 +138,7 @@ void convert(const ConvertArguments& arguments) {
   if (arguments.format != "compact") models::check_type(arguments.out, options.type);
   const auto source = models::ModelFiles::open(arguments.model);
   const models::ModelEdit edit = edit_of(arguments, *source);
+  options.importance = importance_of(arguments, *source, edit);
   const models::Conversion c = converted(arguments, *source, edit, options);
   for (const std::string& note : c.notes) print_text("note     {}\n", note);
   if (const std::string growth = growth_of(arguments, *source, edit, options.type, c.bytes); !growth.empty())
@@ -186,7 +236,14 @@ void add_convert_command(Command app) {
           "--dtype", a->dtype,
           "of its matrices, or of those that --adapter changes (default: as the source has them; f32 for changed ones, "
           "and for a folder of quantised ones)")
-      .one_of({"f32", "f16", "bf16", "q8_0"});
+      .one_of({"f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q4_k"});
+  command
+      .option("--calibrate FILE", a->calibrate,
+              "a text on which the inputs of matrices are measured, so that q4_k, q5_k and q6_k round least where "
+              "they are largest")
+      .path_by(tasks::named_text);
+  command.option("--calibrate-tokens A:B", a->calibrate_tokens,
+                 "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)");
   command.flag("--force", a->force, "overwrite what is there");
   add_threads_option(command, a->threads);
   command.action([a] { convert(*a); });

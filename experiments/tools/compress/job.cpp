@@ -22,8 +22,7 @@ namespace {
 
 using Of = tasks::Allowance::Of;
 
-constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
-constexpr double usual_loss = 0.01;     ///< of perplexity, where nothing says how much may go
+constexpr double usual_loss = 0.01;  ///< of perplexity, where nothing says how much may go
 
 bool has_part(const CompressArguments& arguments, const char* part) {
   return arguments.part == part || arguments.part == "qk,vo";

@@ -14,6 +14,8 @@
 
 namespace headroom::experiments {
 
+inline constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
+
 /// Tokens [begin, end) of a text file, as a command names them.
 struct TextRange {
   std::string file, sha256;

@@ -75,7 +75,7 @@ TEST_CASE("numbers too small for a scale of 16 bits are quantised to 0") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
   for (const float tiny : {1e-45F, 1e-38F, 1e-9F}) {
     const Tensor matrix = Tensor::from({1, 32}, std::vector<float>(32, tiny));
-    CHECK(quantize_q8_0(matrix).dequantize().to_vector<float>() == std::vector<float>(32, 0.0F));
+    CHECK(quantize(matrix, BlockFormat::q8_0).dequantize().to_vector<float>() == std::vector<float>(32, 0.0F));
   }
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("packed rows: each number is the nearest of its format, and q8_0 has g
     }
   }
   const PackedRows packed = pack_rows(x, BlockFormat::q8_0);
-  const QuantizedMatrix matrix = quantize_q8_0(x.reshape({6, 64}));
+  const QuantizedMatrix matrix = quantize(x.reshape({6, 64}), BlockFormat::q8_0);
   CHECK(unpack_rows(packed).to_vector<float>() == matrix.dequantize().to_vector<float>());
   // The number of largest size becomes -8 steps, and those beyond 7 steps on the other side are cut.
   Tensor levels = Tensor::zeros({1, 32});

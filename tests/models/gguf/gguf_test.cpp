@@ -243,15 +243,18 @@ TEST_CASE("GGUF values that do not fit, and names that ggml does not take, are n
 TEST_CASE("q8_0 rounds by the largest of each 32 numbers", "[gguf]") {
   std::vector<float> x(64);
   for (size_t i = 0; i < 64; ++i) x[i] = static_cast<float>(i < 32 ? static_cast<double>(i) - 16 : 0);
-  const QuantizedMatrix q = engine::quantize_q8_0(Tensor::from<float>({1, 64}, x));
+  const QuantizedMatrix q = engine::quantize(Tensor::from<float>({1, 64}, x), engine::BlockFormat::q8_0);
   CHECK(q.str() == "q8_0 (1, 64)");
   const std::vector<double> back = q.dequantize().to_vector<double>();
   for (size_t i = 0; i < 64; ++i) CHECK(std::abs(back[i] - x[i]) <= 16.0 / 127 / 2 + 1e-2);
   CHECK(back[0] == Approx(-16).margin(0.01));
   CHECK(back[40] == 0);
-  CHECK_THROWS_WITH(engine::quantize_q8_0(Tensor::full({1, 32}, 1e30)), contains("too large for a scale of 16 bits"));
-  CHECK_THROWS_WITH(engine::quantize_q8_0(Tensor::full({1, 32}, std::nan(""))), contains("element (0, 0)"));
-  CHECK_THROWS_WITH(engine::quantize_q8_0(Tensor::zeros({1, 33})), contains("whole blocks of 32"));
+  CHECK_THROWS_WITH(engine::quantize(Tensor::full({1, 32}, 1e30), engine::BlockFormat::q8_0),
+                    contains("too large for a scale of 16 bits"));
+  CHECK_THROWS_WITH(engine::quantize(Tensor::full({1, 32}, std::nan("")), engine::BlockFormat::q8_0),
+                    contains("element (0, 0)"));
+  CHECK_THROWS_WITH(engine::quantize(Tensor::zeros({1, 33}), engine::BlockFormat::q8_0),
+                    contains("whole blocks of 32"));
 }
 
 }  // namespace headroom::models

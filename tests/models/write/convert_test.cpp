@@ -1,13 +1,19 @@
 // Models go from folder to GGUF file and back, in every family that is read.
 #include "models/write/convert.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "engine/error.h"
+#include "models/checkpoints/compact_model.h"
 #include "models/checkpoints/model_files.h"
 #include "models/gguf/gguf.h"
+#include "models/safetensors/safetensors.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -113,6 +119,57 @@ TEST_CASE("a dtype rounds matrices, and says so", "[convert]") {
   CHECK(bf16.rounded);
   CHECK(ModelFiles::open(folder / "bf16")->tensors().type("model.norm.weight") == "BF16");
   CHECK_THAT(testing::read_bytes(folder / "bf16/config.json"), contains(R"("torch_dtype": "bfloat16")"));
+}
+
+TEST_CASE("K-quants: where rows fill their blocks; elsewhere the types that llama.cpp takes", "[convert]") {
+  ModelDescription model = ModelFiles::open(checkpoints() / "smollm2")->description();
+  TransformerConfig& c = model.config;
+  c.width = 64, c.groups = {{.heads = 4, .qk_dim = 16, .v_dim = 16, .kv_heads = 2}}, c.ffn_width = 256;
+  engine::Rng rng(3);
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "compact");
+  testing::write_bytes(folder / "compact/config.json", compact_config_json(model, c));
+  write_safetensors(folder / "compact/model.safetensors", Transformer(c, rng).weights());
+  const fs::path from = folder / "f32.gguf";
+  convert_model(folder / "compact", from);
+  for (const auto& [type, own, other] :
+       {std::tuple(WeightType::q4_k, "Q4_K", "Q5_0"), std::tuple(WeightType::q5_k, "Q5_K", "Q5_1"),
+        std::tuple(WeightType::q6_k, "Q6_K", "Q8_0")}) {
+    INFO(own);
+    const fs::path to = folder / fmt::format("{}.gguf", own);
+    const Conversion made = convert_model(from, to, {.type = type});
+    CHECK(made.rounded);
+    const GgufFile file(to);
+    CHECK(file.type("blk.1.ffn_down.weight") == own);
+    CHECK(file.type("blk.1.attn_q.weight") == other);
+    CHECK(file.type("blk.1.ffn_norm.weight") == "F32");
+    const std::string note =
+        fmt::format("the rows of 13 matrices do not fill {}'s blocks of 256 numbers: these are in {}", own, other);
+    CHECK(std::find(made.notes.begin(), made.notes.end(), note) != made.notes.end());
+    CHECK(ModelFiles::open(to)->load()->config().ffn_width == 256);
+
+    std::set<std::string> asked;
+    const ImportanceOf importance = [&](const std::string& name) {
+      asked.insert(name);
+      Tensor columns = Tensor::full({256}, 1e-3);
+      for (int64_t i = 0; i < 256; i += 5) columns.mutable_data<float>()[i] = 1;
+      return name == "blk.1.ffn_down.weight" ? columns : Tensor();
+    };
+    convert_model(from, folder / "weighed.gguf", {.type = type, .importance = importance, .force = true});
+    CHECK(asked.contains("blk.0.attn_q.weight"));
+    const auto bytes = [&](const fs::path& path, const char* name) {
+      const GgufFile read(path);
+      return std::get<engine::QuantizedMatrix>(read.read(name)).blocks().to_vector<uint8_t>();
+    };
+    CHECK(bytes(folder / "weighed.gguf", "blk.1.ffn_down.weight") != bytes(to, "blk.1.ffn_down.weight"));
+    CHECK(bytes(folder / "weighed.gguf", "blk.0.ffn_down.weight") == bytes(to, "blk.0.ffn_down.weight"));
+  }
+  CHECK_THAT(refusal(from, folder / "m.gguf",
+                     {.type = WeightType::q4_k, .importance = [](const auto&) { return Tensor::zeros({3}); }}),
+             contains("importance is f32 (3)"));
+  const Conversion narrow = convert_model(checkpoints() / "llama1", folder / "n.gguf", {.type = WeightType::q4_k});
+  CHECK_THAT(fmt::format("{}", fmt::join(narrow.notes, "; ")),
+             contains("Q4_K's blocks of 256 numbers: these are in F16"));
 }
 
 TEST_CASE("a folder becomes one of another dtype, its other files copied", "[convert]") {

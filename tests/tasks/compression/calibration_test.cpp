@@ -1,8 +1,11 @@
 // Second moments of what heads do on a text.
 #include "tasks/compression/calibration.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "tasks/compression/input_squares.h"
 #include "tests/models/pretrained/checkpoints.h"
 
 namespace headroom::tasks {
@@ -44,6 +47,30 @@ void require_equal(const Tensor& moment, const std::vector<double>& wanted) {
 }
 
 }  // namespace
+
+TEST_CASE("input squares are the mean squares of what each matrix multiplies", "[compression]") {
+  const auto files = models::ModelFiles::open(testing::checkpoints() / "qwen2");
+  const auto model = files->load();
+  const auto squares = input_squares(*files, {files->description().config, {}}, two_texts());
+  std::vector<double> wanted;  // of the second layer's input
+  models::ForwardContext context;
+  context.observer = [&](const models::AttentionInputs& in) {
+    if (in.layer != 1) return;
+    const std::vector<double> x = in.x.contiguous().to_vector<double>();
+    wanted.resize(static_cast<size_t>(in.x.dim(2)));
+    for (size_t i = 0; i < x.size(); ++i) wanted[i % wanted.size()] += x[i] * x[i] / 23;
+  };
+  for (const auto& text : two_texts()) model->forward(Tensor::from({1, std::ssize(text)}, text), context);
+  for (const char* name : {"q_proj", "k_proj", "v_proj"}) {
+    const auto found = squares.at(fmt::format("blocks.1.attention.0.{}.weight", name)).to_vector<double>();
+    REQUIRE(found.size() == wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == Approx(wanted[i]).epsilon(1e-5));
+  }
+  CHECK(squares.at("blocks.0.ffn.down.weight").numel() == model->config().ffn_width);
+  CHECK(squares.at("blocks.0.ffn.up.weight").to_vector<double>() ==
+        squares.at("blocks.0.ffn.gate.weight").to_vector<double>());
+  CHECK_THROWS_WITH(input_squares(*files, {files->description().config, {}}, {}), contains("calibration: no text"));
+}
 
 TEST_CASE("a calibration has the moments of queries, keys and outputs over all texts", "[compression]") {
   const auto model = testing::checkpoint("qwen2");
