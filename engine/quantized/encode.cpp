@@ -64,11 +64,12 @@ class Encoder {
  private:
   WeightedRun run_at(int j) const { return {x_.data() + j * run, weights_ + j * run, run, F::low, F::high}; }
 
-  /// A step as the block holds it: an f16, and not 0 unless it is asked for.
+  /// A step as the block holds it: an f16. One that runs have multiples of is not rounded to 0.
   float held(double step) const {
     if (step == 0) return 0;
     f16 half(static_cast<float>(std::ldexp(step, exponent_)));
-    if (static_cast<float>(half) == 0) half = f16(std::copysign(std::ldexp(1.0F, -24), static_cast<float>(step)));
+    if (has_scales && static_cast<float>(half) == 0)
+      half = f16(std::copysign(std::ldexp(1.0F, -24), static_cast<float>(step)));
     return std::ldexp(static_cast<float>(half), -exponent_);
   }
 

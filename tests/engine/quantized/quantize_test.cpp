@@ -67,7 +67,7 @@ TEST_CASE("a fitted block is nearly as near as an exhaustive search of each run'
   };
   const Tensor x = normal({3, 256}, 1);
   for (const auto& [format, run, low, high, has_minimum, most] :
-       {Case{BlockFormat::q5_0, 32, -16, 15, false, 1.01}, Case{BlockFormat::q5_1, 32, 0, 31, true, 1.02},
+       {Case{BlockFormat::q5_0, 32, -16, 15, false, 1.01}, Case{BlockFormat::q5_1, 32, 0, 31, true, 1.04},
         Case{BlockFormat::q4_k, 32, 0, 15, true, 1.08}, Case{BlockFormat::q5_k, 32, 0, 31, true, 1.3},
         Case{BlockFormat::q6_k, 16, -32, 31, false, 1.15}}) {
     INFO(traits_of(format).name);
