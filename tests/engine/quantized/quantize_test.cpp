@@ -20,7 +20,7 @@ using testing::error_of;
 constexpr BlockFormat fitted[] = {BlockFormat::q4_k, BlockFormat::q5_k, BlockFormat::q6_k, BlockFormat::q5_0,
                                   BlockFormat::q5_1};
 
-Tensor normal(const Shape& shape, uint64_t seed) { return random_normal(shape, 0, 1, {seed, 0, 0}); }
+Tensor drawn(const Shape& shape, uint64_t seed) { return random_normal(shape, 0, 1, {seed, 0, 0}); }
 
 /// Σ w (x - unpacked)² over a matrix's columns [begin, end) of row 0; no weights: 1.
 double loss_of(const Tensor& x, const Tensor& y, const std::vector<float>& weights, int64_t begin, int64_t end) {
@@ -65,7 +65,7 @@ TEST_CASE("a fitted block is nearly as near as an exhaustive search of each run'
     bool has_minimum;
     double most;  ///< of the searched loss: K formats share their steps among runs
   };
-  const Tensor x = normal({3, 256}, 1);
+  const Tensor x = drawn({3, 256}, 1);
   for (const auto& [format, run, low, high, has_minimum, most] :
        {Case{BlockFormat::q5_0, 32, -16, 15, false, 1.01}, Case{BlockFormat::q5_1, 32, 0, 31, true, 1.04},
         Case{BlockFormat::q4_k, 32, 0, 15, true, 1.08}, Case{BlockFormat::q5_k, 32, 0, 31, true, 1.3},
@@ -116,7 +116,7 @@ TEST_CASE("blocks that a format can say are written back exactly") {
 
 TEST_CASE("importance lowers the error that it weighs") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  const Tensor x = normal({8, 512}, 2), importance = Tensor::zeros({512});
+  const Tensor x = drawn({8, 512}, 2), importance = Tensor::zeros({512});
   std::vector<float> weights(512);
   for (size_t i = 0; i < 512; ++i) weights[i] = i % 7 == 0 ? 20.0F : 0.1F * static_cast<float>(i % 3);
   const Tensor given = Tensor::from({512}, weights);
@@ -147,7 +147,7 @@ TEST_CASE("blocks of zeros, tiny, huge and equal numbers are fitted; what no sca
             "quantize: row 0 of f32 (2, 256) holds a number too large for a scale of 16 bits");
     for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL})
       CHECK(error_of([&] { all(bad); }).starts_with("quantize: element (0, 0) of f32 (2, 256) is "));
-    Tensor mixed = normal({1, 256}, 3).clone();
+    Tensor mixed = drawn({1, 256}, 3).clone();
     mixed.mutable_data<float>()[9] = 1e-44F, mixed.mutable_data<float>()[200] = 50000;
     const Tensor read = quantize(mixed, format).dequantize();
     CHECK(read.data<float>()[200] == Approx(50000).epsilon(0.01));
@@ -157,7 +157,7 @@ TEST_CASE("blocks of zeros, tiny, huge and equal numbers are fitted; what no sca
 
 TEST_CASE("a matrix is quantised to the same bytes on any number of threads") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  const Tensor x = normal({70, 512}, 4);
+  const Tensor x = drawn({70, 512}, 4);
   for (const BlockFormat format : fitted) {
     const auto bytes_on = [&](int threads) {
       const ThreadScope scope(threads);
@@ -169,7 +169,7 @@ TEST_CASE("a matrix is quantised to the same bytes on any number of threads") {
 
 TEST_CASE("quantize() refuses rows, formats and importances that do not fit") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  const Tensor x = normal({2, 256}, 5);
+  const Tensor x = drawn({2, 256}, 5);
   const auto refusal = [&](const Tensor& importance) {
     return error_of([&] { quantize(x, BlockFormat::q4_k, importance); });
   };
@@ -177,7 +177,7 @@ TEST_CASE("quantize() refuses rows, formats and importances that do not fit") {
   CHECK(refusal(Tensor::full({256}, -1)) == "quantize: importance 0 is -1, expected a number not below 0");
   CHECK(refusal(Tensor::full({256}, std::nan(""))).starts_with("quantize: importance 0 is nan"));
   CHECK(error_of([&] {
-          quantize(normal({2, 224}, 6), BlockFormat::q6_k);
+          quantize(drawn({2, 224}, 6), BlockFormat::q6_k);
         }) == "quantize: expected a matrix of real numbers with rows of whole blocks of 256, got f32 (2, 224)");
   CHECK(error_of([&] { quantize(x, BlockFormat::iq4_xs); }) == "encode: iq4_xs is not written");
 }
