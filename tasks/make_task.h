@@ -18,6 +18,7 @@
 #include "tasks/measure/attention_heads.h"
 #include "tasks/measure/head_measurements.h"
 #include "tasks/measure/spectra_measurement.h"
+#include "tasks/retrieval.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
@@ -30,11 +31,12 @@ namespace headroom::tasks {
 
 /// The settings of any task, each with the class it makes (Made: a Task or a Measurement) and, in its header, its
 /// metric names (metric_names_of). To add a kind, add its files and an entry here.
-using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                                AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
-                                RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig,
-                                NextTokenConfig, MaskedConfig, InstructionsConfig, AttentionHeadsConfig, SpectraConfig,
-                                HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
+using TaskConfig =
+    std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig, RetrievalConfig,
+                 AllocationBoundConfig, ConstructiveConfig, RepresentabilityConfig, ExponentialSumConfig,
+                 RandomProjectionConfig, SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig,
+                 MaskedConfig, InstructionsConfig, AttentionHeadsConfig, SpectraConfig, HeadDistillationConfig,
+                 TwoStageConfig, LowRankConfig>;
 
 /// False for a formula, which has no model and no training.
 bool trains(const TaskConfig& config);

@@ -21,6 +21,14 @@ std::vector<double> values_of(const Tensor& matrix) {
   return engine::linalg::singular_values(matrix).to_vector<double>();
 }
 
+/// Of C_q^½ C_k^½, whose keys are centred: those of the scores of all queries and keys, the mean of each row taken out,
+/// over the square root of their number.
+std::vector<double> score_spectrum(const ScoreMoments& moments, int64_t head, int64_t kv_head) {
+  const Tensor root_q = engine::linalg::sqrt_spd(moments.queries()[static_cast<size_t>(head)].moment(false));
+  const Tensor root_k = engine::linalg::sqrt_spd(moments.keys()[static_cast<size_t>(kv_head)].moment(true));
+  return values_of(engine::matmul(root_q, root_k));  // of (d, d)
+}
+
 }  // namespace
 
 SecondMoments::SecondMoments(int64_t width)
@@ -74,7 +82,8 @@ void ScoreMoments::add(const Tensor& q, const Tensor& k) {
   add_moments(keys_, k);
 }
 
-std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments) {
+std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments,
+                                       const ScoreMoments* after) {
   const auto heads = static_cast<int64_t>(moments.queries().size()),
              kv_heads = static_cast<int64_t>(moments.keys().size());
   require(heads > 0, "head spectra: no text");
@@ -98,9 +107,8 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
       spectra.key = keys[static_cast<size_t>(kv)];
       spectra.product =
           engine::linalg::singular_values_of_product(q.transpose(0, 1), k.transpose(0, 1)).to_vector<double>();
-      const Tensor root_q = engine::linalg::sqrt_spd(moments.queries()[static_cast<size_t>(h)].moment(false));
-      const Tensor root_k = engine::linalg::sqrt_spd(moments.keys()[static_cast<size_t>(kv)].moment(true));
-      spectra.weighted = values_of(engine::matmul(root_q, root_k));  // of (d, d)
+      spectra.weighted = score_spectrum(moments, h, kv);
+      if (after) spectra.turned = score_spectrum(*after, h, kv);
     }
   });
   return out;
@@ -108,9 +116,16 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
 
 std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts) {
   require(!texts.empty(), "head spectra: no text");
-  std::map<std::pair<size_t, size_t>, ScoreMoments> moments;  // of every layer and group of heads
+  struct Moments {
+    ScoreMoments before, after;  // the rotary turn
+  };
+  std::map<std::pair<size_t, size_t>, Moments> moments;  // of every layer and group of heads
   models::ForwardContext context;
-  context.observer = [&](const models::AttentionInputs& in) { moments[{in.layer, in.group}].add(in); };
+  context.observer = [&](const models::AttentionInputs& in) {
+    Moments& own = moments[{in.layer, in.group}];
+    own.before.add(in);
+    own.after.add(in.q.value().to(engine::cpu), in.k.value().to(engine::cpu));
+  };
   for (const std::vector<int64_t>& text : texts) {
     require(!text.empty(), "head spectra: a text is empty");
     hidden_states(model, {text}, context);
@@ -120,12 +135,12 @@ std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const To
   int64_t first_head = 0;
   for (const auto& [place, own] : moments) {
     if (place.first != layer) layer = place.first, first_head = 0;
-    for (HeadSpectra& spectra : group_spectra(model.attention(layer).group(place.second), own)) {
+    for (HeadSpectra& spectra : group_spectra(model.attention(layer).group(place.second), own.before, &own.after)) {
       spectra.layer = static_cast<int64_t>(layer);
       spectra.head += first_head;
       out.push_back(std::move(spectra));
     }
-    first_head += static_cast<int64_t>(own.queries().size());
+    first_head += static_cast<int64_t>(own.before.queries().size());
   }
   return out;
 }

@@ -14,6 +14,9 @@ struct HeadSpectra {
   /// Singular values of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: they make
   /// up the head's scores. Softmax ignores the keys' mean.
   std::vector<double> weighted;
+  /// The same after the turn: the head's scores over all pairs of tokens, the mean of each row taken out. Empty where
+  /// no moments after the turn were given.
+  std::vector<double> turned;
 };
 
 /// Accumulates x xᵀ and x over tokens, for second moments of vectors of width d. f64, summed in token order.
@@ -50,8 +53,10 @@ class ScoreMoments {
   MomentsByHead queries_, keys_;
 };
 
-/// The spectra of a group's query heads, numbered from 0, with layer 0. Throws Error if no text was added.
-std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments);
+/// The spectra of a group's query heads, numbered from 0, with layer 0; `after`: moments after the rotary turn. Throws
+/// Error if no text was added.
+std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments,
+                                       const ScoreMoments* after = nullptr);
 
 /// The spectra of every head, layer by layer, with activations from `texts`. Throws Error for an empty text.
 std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts);

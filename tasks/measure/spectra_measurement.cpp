@@ -13,11 +13,12 @@ struct Spectrum {
   const std::vector<double>& (*values)(const HeadSpectra& head);
 };
 
-constexpr std::array<Spectrum, 4> spectra{{
+constexpr std::array<Spectrum, 5> spectra{{
     {"query", [](const HeadSpectra& head) -> const std::vector<double>& { return head.query; }},
     {"key", [](const HeadSpectra& head) -> const std::vector<double>& { return head.key; }},
     {"product", [](const HeadSpectra& head) -> const std::vector<double>& { return head.product; }},
     {"weighted", [](const HeadSpectra& head) -> const std::vector<double>& { return head.weighted; }},
+    {"turned", [](const HeadSpectra& head) -> const std::vector<double>& { return head.turned; }},
 }};
 
 /// The share of all squares that the first `rank` hold; 1 where all are 0.

@@ -23,10 +23,11 @@ struct SpectraConfig {
 /// Throws Error naming the field and what is allowed.
 void validate(const SpectraConfig& config);
 
-/// Metrics, for each of query (W_Q), key (W_K), product (W_Qᵀ W_K) and weighted (C_q^½ C_k^½, by the activations; see
-/// HeadSpectra), over the layer's heads: the mean of their effective ranks X_rank, the least and the largest of them
-/// least_X_rank and most_X_rank, the mean of their largest singular values X_norm, and of the share of energy that
-/// `rank` values hold, X_energy. And `narrower_heads`, how many have a weighted rank below that of their product.
+/// Metrics, for each of query (W_Q), key (W_K), product (W_Qᵀ W_K), weighted (C_q^½ C_k^½, by the activations) and
+/// turned (the same after the rotary turn; see HeadSpectra), over the layer's heads: the mean of their effective ranks
+/// X_rank, the least and the largest of them least_X_rank and most_X_rank, the mean of their largest singular values
+/// X_norm, and of the share of energy that `rank` values hold, X_energy. And `narrower_heads`, how many have a weighted
+/// rank below that of their product.
 class SpectraMeasurement : public Measurement {
  public:
   SpectraMeasurement(const SpectraConfig& config, const DataRoots& roots);

@@ -33,6 +33,7 @@ std::string task_in_words(const TrialFacts& facts) {
   const std::string kind = facts.task + (facts.task == "linear-functional" ? " " + facts.kernel : "");
   static const std::map<std::string, std::string> words{{"linear-functional n-gram", "equal sums of the last tokens"},
                                                         {"volterra", "products of earlier tokens"},
+                                                        {"retrieval", "sums of maxima over a sequence"},
                                                         {"induction-head", "copying and induction"},
                                                         {"next-token", "next token of a text"},
                                                         {"masked", "masked tokens of a text"}};

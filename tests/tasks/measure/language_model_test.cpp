@@ -209,29 +209,36 @@ TEST_CASE("the spectra of a head are those of its matrices and of its scores", "
   CHECK(own.key[0] == Approx(largest(k)));
   CHECK(own.product[0] == Approx(largest(engine::matmul(q, k, true))));
 
-  // Σ σ² of C_q^½ C_k^½ is the mean of (q·(k - mean k))² over all pairs of tokens.
-  std::vector<double> queries, keys;
-  models::ForwardContext context;
-  context.observer = [&](const models::AttentionInputs& in) {
-    if (in.layer != 1) return;
-    queries = in.raw_q.slice(2, 4, 5).to_vector<double>();
-    keys = in.raw_k.slice(2, 1, 2).to_vector<double>();
-  };
-  hidden_states(*model, {text}, context);
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    double mean = 0;
-    for (size_t t = 0; t < 30; ++t) mean += keys[t * 4 + i] / 30;
-    for (size_t t = 0; t < 30; ++t) keys[t * 4 + i] -= mean;
-  }
-  for (size_t s = 0; s < 30; ++s)
-    for (size_t t = 0; t < 30; ++t) {
-      double score = 0;
-      for (size_t i = 0; i < 4; ++i) score += queries[s * 4 + i] * keys[t * 4 + i];
-      sum += score * score / 900;
+  // Σ σ² of C_q^½ C_k^½ is the mean of (q·(k - mean k))² over all pairs of tokens, before the rotary turn or after it.
+  const auto mean_square = [&](bool after) {
+    std::vector<double> queries, keys;
+    models::ForwardContext context;
+    context.observer = [&](const models::AttentionInputs& in) {
+      if (in.layer != 1) return;
+      queries = (after ? in.q.value() : in.raw_q).slice(2, 4, 5).to_vector<double>();
+      keys = (after ? in.k.value() : in.raw_k).slice(2, 1, 2).to_vector<double>();
+    };
+    hidden_states(*model, {text}, context);
+    double sum = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      double mean = 0;
+      for (size_t t = 0; t < 30; ++t) mean += keys[t * 4 + i] / 30;
+      for (size_t t = 0; t < 30; ++t) keys[t * 4 + i] -= mean;
     }
-  for (const double value : own.weighted) squares += value * value;
-  CHECK(squares == Approx(sum).epsilon(1e-6));
+    for (size_t s = 0; s < 30; ++s)
+      for (size_t t = 0; t < 30; ++t) {
+        double score = 0;
+        for (size_t i = 0; i < 4; ++i) score += queries[s * 4 + i] * keys[t * 4 + i];
+        sum += score * score / 900;
+      }
+    return sum;
+  };
+  const auto squares = [](const std::vector<double>& values) {
+    return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+  };
+  CHECK(squares(own.weighted) == Approx(mean_square(false)).epsilon(1e-6));
+  CHECK(squares(own.turned) == Approx(mean_square(true)).epsilon(1e-6));
+  CHECK(mean_square(true) != Approx(mean_square(false)).epsilon(1e-6));
 }
 
 TEST_CASE("an effective rank counts what holds the energy", "[probe]") {

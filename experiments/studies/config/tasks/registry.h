@@ -40,6 +40,7 @@ void bind_first_position(Reader& in, int64_t& first_position);
   X(linear_functional)         \
   X(induction_head)            \
   X(volterra)                  \
+  X(retrieval)                 \
   X(allocation_bound)          \
   X(constructive)              \
   X(representability)          \
