@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "engine/excerpt.h"
+#include "models/checkpoints/model_files.h"
 #include "models/files/file_size.h"
 #include "models/files/regular_file.h"
 #include "models/gguf/metadata.h"
