@@ -402,7 +402,7 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
 }
 
 int CommandLine::run(int argc, char** argv, const std::vector<std::string>& first) {
-  // Set this late, too, because commands inherit it.
+  // Set this late, because commands inherit it when they are added.
   app_->footer("headroom help COMMAND shows the options of a command.");
   // Commands have a formatter of their own by now.
   app_->formatter(std::make_shared<ShortHelp>(first));
