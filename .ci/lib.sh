@@ -75,7 +75,7 @@ clang_build() {
   compiler=$(newest clang++)
   [ -n "$compiler" ] || { echo "clang++: not installed"; return 77; }
   [ -d build-ci-clang ] ||
-    CXX=$compiler meson setup build-ci-clang --wrap-mode=nodownload --werror -Dcuda=disabled -Dunity=off
+    CXX=$compiler meson setup build-ci-clang --wrap-mode=nodownload --werror -Dcuda=disabled -Dunity=off -Db_pch=false
 }
 
 # tidy FILE…: clang-tidy on these sources.
