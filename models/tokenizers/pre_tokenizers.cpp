@@ -56,7 +56,7 @@ std::vector<PreTokenizer> make_table() {
   };
 }
 
-const std::vector<PreTokenizer>& table() {
+const std::vector<PreTokenizer>& pre_tokenizer_table() {
   static const std::vector<PreTokenizer> known = make_table();
   return known;
 }
@@ -64,7 +64,7 @@ const std::vector<PreTokenizer>& table() {
 }  // namespace
 
 const PreTokenizer* pre_tokenizer_named(const std::string& name) {
-  for (const PreTokenizer& known : table())
+  for (const PreTokenizer& known : pre_tokenizer_table())
     if (std::find(known.names.begin(), known.names.end(), name) != known.names.end()) return &known;
   return nullptr;
 }
@@ -73,7 +73,7 @@ const PreTokenizer* pre_tokenizer_of(const std::vector<Splitter>& splitters, boo
   std::vector<std::string> patterns;
   for (const Splitter& splitter : splitters) patterns.push_back(splitter.pattern());
   const PreTokenizer* found = nullptr;
-  for (const PreTokenizer& known : table())
+  for (const PreTokenizer& known : pre_tokenizer_table())
     if (known.patterns == patterns &&
         (found == nullptr || (found->whole_words != whole_words && known.whole_words == whole_words)))
       found = &known;
