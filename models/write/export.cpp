@@ -123,6 +123,17 @@ int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat
   return tensor_bytes(files, to, {.type = type, .is_retyped = retyped_in(files, edit)});
 }
 
+std::string text_of(const ModelCard& card, const ModelFiles& base, bool is_classifier, ExportFormat format,
+                    const fs::path& to, const Conversion& conversion) {
+  const CardHead head{.base = base.description().name,
+                      .license = license_of(base),
+                      .library = format == ExportFormat::compact ? "headroom"
+                                 : to.extension() == ".gguf"     ? "gguf"
+                                                                 : "transformers",
+                      .is_classifier = is_classifier};
+  return front_matter(head, card.change) + markdown_of(card, name_of(format), loaded_by(format, to), conversion);
+}
+
 Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
                         const ExportOptions& options) {
   const std::string refusal = refusal_of(format, base, edit.config, to);
@@ -131,14 +142,7 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
       .type = options.type, .importance = options.importance, .force = options.force, .progress = options.progress};
   if (options.card)
     convert.card = [&](const Conversion& conversion) {
-      const CardHead head{.base = base.description().name,
-                          .license = license_of(base),
-                          .library = format == ExportFormat::compact ? "headroom"
-                                     : to.extension() == ".gguf"     ? "gguf"
-                                                                     : "transformers",
-                          .is_classifier = edit.config.pooling != Pooling::none};
-      return front_matter(head, options.card->change) +
-             markdown_of(*options.card, name_of(format), loaded_by(format, to), conversion);
+      return text_of(*options.card, base, edit.config.pooling != Pooling::none, format, to, conversion);
     };
   if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
   const EditedFiles files(base, shaped(format, base, edit, to));

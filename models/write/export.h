@@ -28,6 +28,10 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
 /// The software that loads such a model: "headroom, transformers".
 std::string loaded_by(ExportFormat format, const std::filesystem::path& to);
 
+/// The card, with its head, of a model that was made of the base and written to `to`.
+std::string text_of(const ModelCard& card, const ModelFiles& base, bool is_classifier, ExportFormat format,
+                    const std::filesystem::path& to, const Conversion& conversion);
+
 struct ExportOptions {
   /// The type of the edit's matrices, f32 by default; the base's stay as stored. Applies to all matrices if the edit
   /// has no weights, and in a Hugging Face folder, which has one dtype.

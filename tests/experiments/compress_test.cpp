@@ -244,6 +244,10 @@ TEST_CASE("files that grew say so, with what would have made smaller ones for th
   Program grown(folder.path(), fmt::format("convert {} -o half.gguf --dtype q8_0", small_model()));
   REQUIRE(grown.wait() == 0);
   CHECK_THAT(grown.out(), contains("note     the rows of 15 matrices do not fill Q8_0's blocks of 32 numbers"));
+  const std::string card = read(folder / "half.md");
+  CHECK_THAT(card, contains("\nlibrary_name: gguf\n"));
+  CHECK_THAT(card, contains("smollm2 -o half.gguf --dtype q8_0`\n"));
+  CHECK_THAT(card, contains("\n- read back: logits of a few tokens differ by at most "));
   Program whole(folder.path(), "convert half.gguf -o whole --dtype f32");
   REQUIRE(whole.wait() == 0);
   CHECK_THAT(whole.out(), contains("note     the new files have "));

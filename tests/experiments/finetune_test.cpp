@@ -42,7 +42,9 @@ TEST_CASE("fine-tuning on a text lowers its perplexity, and eval agrees", "[fine
   const json first = json::parse(log.substr(0, log.find('\n')));
   CHECK(first["loss"] == result["losses"][0]);
   CHECK(first["examples"].size() == 4);
-  CHECK_THAT(read(folder / "out" / "README.md"), contains("finetune, 30 steps"));
+  const std::string card = read(folder / "out" / "README.md");
+  CHECK_THAT(card, contains("`headroom finetune " + (checkpoints() / "smollm2").string() + " -o out --text "));
+  CHECK_THAT(card, contains("- refined: 30 steps of "));
 }
 
 TEST_CASE("a compact model stays one, unless another format is asked for", "[finetune]") {

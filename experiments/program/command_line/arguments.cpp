@@ -20,12 +20,15 @@
 
 #include "engine/excerpt.h"
 #include "engine/read_number.h"
+#include "experiments/output/text.h"
 #include "experiments/output/wrap.h"
 #include "experiments/studies/toml/complaints.h"
 #include "models/files/output.h"
 
 namespace headroom::experiments {
 namespace {
+
+std::string given;  ///< of command_as_given()
 
 /// Facts that CLI11 does not keep about an option of the process's one command line.
 struct OptionExtra {
@@ -401,7 +404,11 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
   return formatter->make_help(at, path, CLI::AppFormatMode::Normal);
 }
 
+const std::string& command_as_given() { return given; }
+
 int CommandLine::run(int argc, char** argv, const std::vector<std::string>& first) {
+  given = app_->get_name();
+  for (int i = 1; i < argc; ++i) given += " " + shell_word(argv[i]);
   // Set this late, because commands inherit it when they are added.
   app_->footer("headroom help COMMAND shows the options of a command.");
   // Commands have a formatter of their own by now.

@@ -106,6 +106,10 @@ class Command {
   const char* heading_;  ///< null: none
 };
 
+/// The command that this process was given, as a shell reads it: "headroom convert a.gguf -o b.gguf"; "" before
+/// CommandLine::run().
+const std::string& command_as_given();
+
 /// The program's command line.
 class CommandLine {
  public:

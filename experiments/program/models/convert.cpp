@@ -33,6 +33,7 @@
 #include "tasks/compression/calibration.h"
 #include "tasks/compression/input_squares.h"
 #include "tasks/data/locate.h"
+#include "tasks/measure/model_hash.h"
 
 namespace headroom::experiments {
 namespace {
@@ -54,13 +55,32 @@ models::ModelEdit edit_of(const ConvertArguments& arguments, const models::Model
   return merged(source, models::read_adapter(arguments.adapter, source));
 }
 
+models::ModelCard card_of(const ConvertArguments& arguments) {
+  return {.base = std::filesystem::path(arguments.model).filename().string(),
+          .base_sha256 = tasks::sha256_of_model(arguments.model),
+          .base_bytes = models::model_bytes(arguments.model),
+          .made_by = command_as_given(),
+          .program = fmt::format("headroom {}", version()),
+          .change = "converted"};
+}
+
 models::Conversion converted(const ConvertArguments& arguments, const models::ModelFiles& source,
-                             const models::ModelEdit& edit, const models::ConvertOptions& options) {
-  if (arguments.format.empty() && edit.weights.empty())
-    return models::convert_model(arguments.model, arguments.out, options);
-  return models::export_model(
-      source, edit, format_of(arguments), arguments.out,
-      {.type = options.type, .importance = options.importance, .force = options.force, .progress = options.progress});
+                             const models::ModelEdit& edit, models::ConvertOptions options) {
+  models::check_target(arguments.model, arguments.out, arguments.force);
+  models::check_card(arguments.out, arguments.force);
+  const models::ModelCard card = card_of(arguments);
+  if (!arguments.format.empty() || !edit.weights.empty())
+    return models::export_model(source, edit, format_of(arguments), arguments.out,
+                                {.type = options.type,
+                                 .importance = options.importance,
+                                 .force = options.force,
+                                 .progress = options.progress,
+                                 .card = card});
+  options.card = [&](const models::Conversion& conversion) {
+    return text_of(card, source, edit.config.pooling != models::Pooling::none, models::ExportFormat::compat,
+                   arguments.out, conversion);
+  };
+  return models::convert_model(arguments.model, arguments.out, options);
 }
 
 /// Throws Error if --calibrate does not fit the other options.

@@ -278,8 +278,9 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetuneJob& job,
   card.base = job.base->path().filename().string();
   card.base_sha256 = tasks::sha256_of_model(job.base->path());
   card.program = fmt::format("headroom {}", version());
-  card.made_by = fmt::format("headroom finetune, {} steps of {} sequences, AdamW, learning rate {}, seed {}",
-                             result.steps.size(), a.batch, a.lr, a.seed);
+  card.made_by = command_as_given();
+  card.refinement = fmt::format("{} steps of {} sequences, AdamW, learning rate {}, seed {}", result.steps.size(),
+                                a.batch, a.lr, a.seed);
   for (const auto& [name, after] : result.after)
     if (name != "stderr" && result.before.contains(name))
       card.measures.push_back({name, result.before.at(name), after});
