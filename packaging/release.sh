@@ -49,7 +49,7 @@ needs() {
   apt-get update
   # shellcheck disable=SC2046 # words, by intent
   DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates dpkg-dev g++ git meson pkg-config \
-    python3-venv $(sed -nE '/"use": "tests"/d; s/.*"debian": "([^"]*)".*/\1/p' packaging/components.json | sort -u)
+    python3-venv libgfortran-12-dev $(sed -nE '/"use": "tests"/d; s/.*"debian": "([^"]*)".*/\1/p' packaging/components.json | sort -u)
 }
 
 source_archive() {

@@ -17,6 +17,9 @@ import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ("bin/", "share/headroom/", "share/man/", "share/doc/")  # of what `meson install` writes
+# Linked from archives, of which a tenth is used: as shared libraries they would be a sixth of the wheel.
+ARCHIVES = {"libClp.a": "coinor-libclp-dev", "libCoinUtils.a": "coinor-libcoinutils-dev", "liblapack.a": "liblapack-dev",
+            "libblas.a": "libblas-dev", "libgfortran.a": "libgfortran5", "libquadmath.a": "libquadmath0"}
 
 
 def output(*command):
@@ -52,7 +55,7 @@ def notices(program):
     paths = {line.split("=> ")[1].split(" (")[0] for line in output("ldd", program).splitlines() if "=> /" in line}
     names = sorted({os.path.basename(os.path.realpath(path)) for path in paths})
     owners = output("dpkg-query", "-S", *(f"*-linux-gnu/*{name}" for name in names))  # in /lib or in /usr/lib
-    packages = sorted({line.split(":")[0] for line in owners.splitlines()} - {"libc6"})
+    packages = sorted({line.split(":")[0] for line in owners.splitlines()} - {"libc6"} | set(ARCHIVES.values()))
     return "\n".join(f"==== {name}\n\n{pathlib.Path('/usr/share/doc', name, 'copyright').read_text(encoding='utf-8')}"
                      for name in packages)
 
@@ -91,8 +94,14 @@ def main():
     out = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     build = os.path.abspath(os.environ.get("HEADROOM_BUILD") or SOURCE / "build-wheel")
     if not os.path.exists(os.path.join(build, "build.ninja")):  # for every machine: neither CUDA nor MPI, libraries inside
-        subprocess.run(["meson", "setup", build, SOURCE, "--buildtype=release", "--wrap-mode=nodownload", "-Dcuda=disabled",
-                        "-Dmpi=disabled", "-Dtests=false", "-Ddefault_library=static"], check=True)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "clp.pc").write_text(
+                "Name: clp\nDescription: Clp from archives\nVersion: 1\nCflags: " +
+                output("pkg-config", "--cflags", "clp") + "\nLibs: " + " ".join("-l:" + name for name in ARCHIVES) +
+                " -lbz2 -lz\n", encoding="utf-8")
+            subprocess.run(["meson", "setup", build, SOURCE, "--buildtype=release", "--wrap-mode=nodownload", "-Dcuda=disabled",
+                            "-Dmpi=disabled", "-Dtests=false", "-Ddefault_library=static"],
+                           check=True, env={**os.environ, "PKG_CONFIG_PATH": folder})
     subprocess.run(["ninja", "-C", build, "program", "packaging/headroom.cdx.json"], check=True)
     version = json.loads(output("meson", "introspect", build, "--projectinfo"))["version"]
     when = release_time()
