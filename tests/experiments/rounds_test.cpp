@@ -375,7 +375,7 @@ TEST_CASE("what is decided while series are still to come stays so, whatever tho
     Records some;
     for (const PlannedTrial& trial : first.study.trials)
       if (trial.series == "one" || trial.x == 1) some.emplace(trial.id, all.at(trial.id));
-    const Analysis so_far = analyse(results_so_far(first, some));
+    const Analysis so_far = analyse(round_results(first, some));
     REQUIRE(so_far.claims.size() == 1);  // the other is about a series that lacks trials
     CHECK(so_far.claims_to_come == 1);
     CHECK(so_far.trials.size() == 6);

@@ -192,14 +192,6 @@ bool has_ended(const Study& study, const Records& records) {
 StudyResults round_results(const Rounds& rounds, const Records& records) {
   StudyResults results = planned_results(rounds.study);
   results.looks = rounds.looks;
-  for (const PlannedTrial& planned : rounds.study.trials)
-    results.trials.push_back(in_place(records.at(planned.id), planned));
-  return results;
-}
-
-StudyResults results_so_far(const Rounds& rounds, const Records& records) {
-  StudyResults results = planned_results(rounds.study);
-  results.looks = rounds.looks;
   std::set<std::string> lacking;
   for (const PlannedTrial& planned : rounds.study.trials)
     if (!records.contains(planned.id)) lacking.insert(planned.series);

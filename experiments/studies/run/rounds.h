@@ -37,13 +37,10 @@ Rounds plan_rounds(const Study& study, const Records& records);
 /// next run takes another.
 void keep_asked_for(Study& study, const std::vector<PlanEntry>& plan, const Records& records);
 
-/// Results of all rounds whose trials are all among `records`.
-StudyResults round_results(const Rounds& rounds, const Records& records);
-
 /// Results of the series whose planned trials are all among `records`, with the claims that are about them alone. The
 /// others are to come, so that a verdict which is decided here stays so whatever they will show, unless a later round
 /// adds seeds to its series.
-StudyResults results_so_far(const Rounds& rounds, const Records& records);
+StudyResults round_results(const Rounds& rounds, const Records& records);
 
 /// The largest possible plan: every value of every grid, and all seeds at one choice for each x.
 std::vector<const PlannedTrial*> largest_plan(const Study& study);
