@@ -5,6 +5,7 @@
 #include "engine/parallel.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -31,6 +32,14 @@ StudyResults run_all(const Study& study, int jobs, int threads) {
   options.output = ProgressOutput::none;
   REQUIRE(run_trials(study, options));
   return collect_results(study, out.path());
+}
+
+/// The small study with two series.
+Study two_series() {
+  const StudyFile file(small_study() +
+                       "series = \"a\"\n[[series]]\nname = \"a\"\n[[series]]\nname = \"b\"\n"
+                       "model.positions = \"alibi\"\n");
+  return load_study(file.path());
 }
 
 }  // namespace
@@ -142,4 +151,44 @@ TEST_CASE("a stop from outside keeps what is finished, and a second run does the
   const StudyResults second = collect_results(study, out.path());
   REQUIRE(first.trials.size() == second.trials.size());
   for (size_t i = 0; i < first.trials.size(); ++i) CHECK(first.trials[i].seconds == second.trials[i].seconds);
+}
+
+TEST_CASE("a run tells once of each series that has all its trials, also where another process trains the last one") {
+  const Study study = two_series();
+  const PlannedTrial& last = study.trials.back();
+  REQUIRE(last.series == "b");
+  const TemporaryFolder done, out;
+  RunOptions options{.out = done.path(), .jobs = 1, .output = ProgressOutput::none};
+  REQUIRE(run_trials(study, options));
+  options.out = out.path();
+  const RunStore from(study_folder(study, done.path()) / "store.sqlite", RunStore::Access::read);
+  RunStore store(study_folder(study, out.path()) / "store.sqlite");
+  for (const PlannedTrial& trial : study.trials)
+    if (trial.series == "b" && trial.id != last.id) store.put(*from.find(trial.id));
+  TrialRecord failed;
+  failed.id = last.id;
+  failed.status = TrialStatus::failed;
+  store.put(failed);
+  const Owner other = this_process();
+  REQUIRE(store.acquire(last.id, last.label, other, store.known(last.id), wall_clock()) == LeaseResult::taken);
+  std::vector<std::string> told;
+  options.after_series = [&](const Analysis& so_far, const std::string& series) {
+    told.push_back(fmt::format("{} {}", series, so_far.trials.size()));
+    if (series == "a") store.put(*from.find(last.id), &other);
+    return std::vector<std::string>();
+  };
+  REQUIRE(run_trials(study, options));
+  CHECK(told == std::vector<std::string>{"a 8", "b 16"});  // with the failed trial b had all of its own before
+}
+
+TEST_CASE("an error on what a series has come to ends that news, not the run") {
+  const TemporaryFolder out;
+  int asked = 0;
+  RunOptions options{.out = out.path(), .output = ProgressOutput::none};
+  options.after_series = [&](const Analysis&, const std::string&) -> std::vector<std::string> {
+    ++asked;
+    headroom::fail("no verdict");
+  };
+  CHECK(run_trials(two_series(), options));
+  CHECK(asked == 1);
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -179,11 +180,15 @@ void run(RunArguments& arguments) {
     events.emplace(arguments.tensorboard, study.head.id, study.run);
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
   }
-  if (options.output == ProgressOutput::text)
+  if (options.output == ProgressOutput::text) {
     options.after_round = [](const Analysis& results, int64_t rounds, const std::string& next) {
       write_note(fmt::format("headroom: after round {}: {}; {}", rounds, tally(results.verdicts()), next));
     };
-  if (options.output == ProgressOutput::text) options.after_series = series_news;
+    options.after_series = [told = std::map<std::string, VerdictStatus>()](const Analysis& so_far,
+                                                                           const std::string& series) mutable {
+      return series_news(so_far, series, told);
+    };
+  }
   std::optional<LearningWatch> learning;
   if (!arguments.is_quiet) {
     learning.emplace(study, arguments.out);

@@ -1,10 +1,12 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "experiments/output/terminal_look.h"
 #include "experiments/studies/analysis/analysis.h"
+#include "experiments/studies/analysis/verdict.h"
 
 namespace headroom::experiments {
 
@@ -27,8 +29,10 @@ std::filesystem::path write_report(const Analysis& results, const std::filesyste
 /// colour. Its p-values appear if `look.is_verbose`, and where more seeds would not decide it.
 std::string terminal_table(const Analysis& results, TerminalLook look = {});
 
-/// Once a series of a run has all its trials: its curve as bars in a line, and below it each decided verdict that it
-/// has part in, in words and numbers.
-std::vector<std::string> series_news(const Analysis& so_far, const std::string& series);
+/// Once a series of a run has all its trials: its curve as bars in a line, and below it, in words and numbers, each
+/// verdict that it has part in which is decided, or no longer is. `told`: the verdicts of earlier calls, by claim; one
+/// that stays the same is not told again.
+std::vector<std::string> series_news(const Analysis& so_far, const std::string& series,
+                                     std::map<std::string, VerdictStatus>& told);
 
 }  // namespace headroom::experiments

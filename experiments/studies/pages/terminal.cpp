@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
@@ -168,41 +169,41 @@ std::string notes_on(const StudyResults& r) {
   return out.empty() ? out : out + "\n";
 }
 
-/// "1 ▆ 2 ▃ 4 ▁": each x with its value of the report's metric, low or high on the report's scale.
+/// "heads  1 ▆  2 ▃  4 ▁   mse 0.01 to 1.03": each x with its value of the report's metric, low or high on the
+/// report's scale.
 std::string bars_of(const Analysis& r, const Curve& c) {
   static const char* const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  std::vector<double> heights;
-  for (const Point& p : c.points) {
-    const double mean = centre(p, c.kind).mean;
-    heights.push_back(r.report.y_scale == Scale::log10 ? std::log10(mean) : mean);
-  }
+  std::vector<double> means, heights;
+  for (const Point& p : c.points) means.push_back(centre(p, c.kind).mean);
   double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const double height : heights)
+  for (const double mean : means) {
+    const double height = heights.emplace_back(r.report.y_scale == Scale::log10 ? std::log10(mean) : mean);
     if (std::isfinite(height)) low = std::min(low, height), high = std::max(high, height);
-  std::string out;
+  }
+  std::string out = last_part(r.report.x_key);
   for (size_t i = 0; i < heights.size(); ++i) {
     const double share = high > low ? (heights[i] - low) / (high - low) : 0;
-    out += fmt::format("{}{} {}", i > 0 ? "  " : "", exact(c.points[i].x),
-                       std::isfinite(share) ? eighths[std::lround(7 * share)] : "?");
+    out += fmt::format("  {} {}", exact(c.points[i].x), std::isfinite(share) ? eighths[std::lround(7 * share)] : "?");
   }
-  return out;
+  const auto [least, most] = std::ranges::minmax(means);
+  return fmt::format("{}   {} {} to {}", out, r.report.y_metric, rounded(least), rounded(most));
 }
 
 }  // namespace
 
-std::vector<std::string> series_news(const Analysis& so_far, const std::string& series) {
+std::vector<std::string> series_news(const Analysis& so_far, const std::string& series,
+                                     std::map<std::string, VerdictStatus>& told) {
   const Curve& curve = so_far.curve(series);
   if (curve.points.size() < 2) return {};
-  const auto [least, most] =
-      std::ranges::minmax(curve.points, {}, [&](const Point& p) { return centre(p, curve.kind).mean; });
-  std::vector<std::string> lines{fmt::format(
-      "{}: {}  {}   {} {} to {}", one_line(series), last_part(so_far.report.x_key), bars_of(so_far, curve),
-      so_far.report.y_metric, rounded(centre(least, curve.kind).mean), rounded(centre(most, curve.kind).mean))};
+  std::vector<std::string> lines{fmt::format("{}: {}", one_line(series), bars_of(so_far, curve))};
   // A grid that goes on may change the choice, and with it the verdict.
   if (std::ranges::any_of(curve.points, [](const Point& p) { return !p.edges.empty(); })) return lines;
   for (const Verdict& v : so_far.verdicts()) {
     const std::vector<std::string> about = series_of(so_far, v.claim);
-    if (!is_decided(v) || std::ranges::find(about, series) == about.end()) continue;
+    if (std::ranges::find(about, series) == about.end()) continue;
+    const VerdictStatus now = is_decided(v) ? v.status : VerdictStatus::undecided;
+    const auto claim = told.try_emplace(claim_name(v.claim) + own_words(v.claim), VerdictStatus::undecided).first;
+    if (std::exchange(claim->second, now) == now) continue;
     std::vector<std::string> numbers = words_of(v).numbers;
     lines.push_back(fmt::format("  {}  {}: {}", name(v.status), one_line(in_words(v.claim)),
                                 clean(dotted(numbers.empty() ? std::vector{sentence(v)} : numbers, 0))));

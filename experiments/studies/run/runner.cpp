@@ -61,6 +61,14 @@ void check_plan(std::vector<const PlannedTrial*> trials, const LeftOut& left_out
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }
 
+/// Keeps a trial without curve and predictions.
+void keep(TrialRecord trial, Records& records) {
+  trial.history.clear();
+  trial.predictions.clear();
+  std::string id = trial.id;
+  records.insert_or_assign(std::move(id), std::move(trial));
+}
+
 /// Every trial of the study that came to an end, without curve and predictions.
 Records stored_records(const Study& study, const RunStore& store) {
   Records records;
@@ -68,11 +76,7 @@ Records stored_records(const Study& study, const RunStore& store) {
   for (const auto* trials : {&study.trials, &study.later})
     for (const PlannedTrial& trial : *trials) ids.insert(trial.id);
   store.each([&](TrialRecord&& trial) {
-    if (!ids.contains(trial.id)) return;
-    trial.history.clear();
-    trial.predictions.clear();
-    std::string id = trial.id;
-    records.emplace(std::move(id), std::move(trial));
+    if (ids.contains(trial.id)) keep(std::move(trial), records);
   });
   return records;
 }
@@ -98,7 +102,7 @@ class Sweeper {
         files_(folder_, store, leases_.owner()),
         pending_(pending_trials(rounds.study, done)),
         progress_(scope_of(rounds.study, left_out), options.output) {
-    if (rounds.study.series.size() > 1) count_series();
+    if (options.after_series && rounds.study.series.size() > 1) count_series();
     for (const std::string& note : left_out.notes) progress_.say(note);
     say_again(KeptWeights::missing, "no weights in {}, which train.keep_weights asks for");
     say_again(KeptWeights::changed, "weights in {} that are not those of their rows (wrong checksum)");
@@ -174,25 +178,33 @@ class Sweeper {
 
   void count_series() {
     std::set<std::string> ids;
-    for (const Pending& pending : pending_) ids.insert(pending.trial->id);
+    for (const Pending& pending : pending_)
+      if (!pending.known.is_finished) ids.insert(pending.trial->id);
     for (const PlannedTrial& trial : rounds_.study.trials)
       if (ids.contains(trial.id)) left_of_[trial.series].insert(trial.id);
   }
 
-  /// Says what has become of the series of which this trial was the last.
-  void after_series(const std::string& id) {
-    std::vector<std::string> whole;
-    {
-      const std::lock_guard lock(mutex_);
+  /// Says what has become of the series of which this trial, that any process trained, was the last.
+  void after_trial(const std::string& id) {
+    const std::lock_guard lock(series_mutex_);
+    if (left_of_.empty()) return;
+    try {
+      if (!ended_) {  // one that failed before and is to be trained again has not ended
+        ended_ = stored_records(rounds_.study, store_);
+        for (const auto& [series, ids] : left_of_)
+          for (const std::string& left : ids) ended_->erase(left);
+      }
+      if (std::optional<TrialRecord> trial = store_.find(id)) keep(std::move(*trial), *ended_);
+      std::vector<std::string> whole;
       for (auto& [series, ids] : left_of_)
         if (ids.erase(id) > 0 && ids.empty()) whole.push_back(series);
-    }
-    if (whole.empty() || !options_.after_series) return;
-    try {
-      const Analysis so_far = analyse(results_so_far(rounds_, stored_records(rounds_.study, store_)));
+      if (whole.empty()) return;
+      const Analysis so_far = analyse(round_results(rounds_, *ended_));
       for (const std::string& series : whole)
         for (const std::string& line : options_.after_series(so_far, series)) progress_.say(line);
-    } catch (const Error&) {  // the report will say it, once all trials are kept
+    } catch (const Error& error) {
+      progress_.say(fmt::format("headroom: warning: no verdicts before the end of the round: {}", error.what()));
+      left_of_.clear();
     }
   }
 
@@ -234,7 +246,10 @@ class Sweeper {
     const PlannedTrial& trial = *pending.trial;
     const LeaseResult found = store_.acquire(trial.id, trial.label, leases_.owner(), pending.known, wall_clock());
     if (found == LeaseResult::held) held_.push_back(&pending);
-    if (found == LeaseResult::done) progress_.finish_elsewhere(pending.cost);
+    if (found == LeaseResult::done) {
+      progress_.finish_elsewhere(pending.cost);
+      after_trial(trial.id);
+    }
     return found == LeaseResult::taken;
   }
 
@@ -280,7 +295,7 @@ class Sweeper {
     if (!files_.keep_outcome(record, weights)) return leave(pending);
     if (watcher) watcher->end(record);
     progress_.finish_trial(worker, record, pending.cost);
-    after_series(trial.id);
+    after_trial(trial.id);
   }
 
   /// The trial became another process's while this one had it, stopped for longer than its lease.
@@ -300,7 +315,9 @@ class Sweeper {
   std::vector<Pending> pending_;
   size_t next_open_ = 0;       ///< of pending_: those before it were leased, here or by another
   std::deque<Pending*> held_;  ///< by other processes, when they were last looked at
-  std::map<std::string, std::set<std::string>> left_of_{};  ///< series → trials that this run has still to train
+  std::mutex series_mutex_;
+  std::map<std::string, std::set<std::string>> left_of_{};  ///< series → trials that have still to end
+  std::optional<Records> ended_{};                          ///< what has, once after_trial() needs it
   Progress progress_;
   bool has_said_it_waits_ = false;
   std::atomic<bool> abandoned_{false};

@@ -38,7 +38,7 @@ struct RunOptions {
   /// Is told, before a further round begins, what those so far have come to, their number, and what the next one adds.
   std::function<void(const Analysis& results, int64_t rounds, const std::string& next)> after_round{};
   /// Is told in a round, of a study with several series, of each that now has all its trials: what those that do have
-  /// come to. Returns lines to say. May be called by any thread that trains.
+  /// come to. Returns lines to say. Called by one thread at a time, of those that train.
   std::function<std::vector<std::string>(const Analysis& so_far, const std::string& series)> after_series{};
   WatchTrial watch{};  ///< makes a watcher for each trial that this process trains
 };
