@@ -102,10 +102,8 @@ void add_compress_command(Command app) {
   cut.option("--method M", a->method, "by which heads get narrower, one of --help-methods");
   cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
   cut.shows("--help-methods", "say what each method keeps, and end", methods_text);
-  texts.option("--calibrate FILE", a->calibrate, "the text from which methods that read activations are made")
-      .path_by(tasks::named_text);
-  texts.option("--calibrate-tokens A:B", a->calibrate_tokens,
-               "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)");
+  add_calibration_options(texts, a->calibrate, a->calibrate_tokens,
+                          "the text from which methods that read activations are made");
   texts.option("--eval FILE", a->eval, "a text whose perplexity is measured before and after")
       .path_by(tasks::named_text);
   texts.option("--eval-tokens A:B", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)");
@@ -124,7 +122,7 @@ void add_compress_command(Command app) {
       .option("--checkpoint FILE", a->checkpoint,
               "where refinement is saved now and then: the same command goes on from there, to the same bits")
       .output_apart();
-  output.option("-o,--out OUT", a->out, "FILE.gguf, or the folder to be made").required().output_apart();
+  add_written_model_option(output, a->out);
   output
       .option(
           "--format", a->format,

@@ -32,7 +32,6 @@
 #include "models/write/export.h"
 #include "tasks/compression/calibration.h"
 #include "tasks/compression/input_squares.h"
-#include "tasks/data/locate.h"
 #include "tasks/measure/model_hash.h"
 
 namespace headroom::experiments {
@@ -245,7 +244,7 @@ void add_convert_command(Command app) {
   const auto a = std::make_shared<ConvertArguments>();
   add_model_argument(command, a->model);
   add_adapter_option(command, a->adapter);
-  command.option("-o,--out OUT", a->out, "FILE.gguf, or the folder to be made").required().output_apart();
+  add_written_model_option(command, a->out);
   command
       .option("--format", a->format,
               "compat: as other software has it (default); compact: a folder for headroom; plain: a compact model's "
@@ -257,13 +256,9 @@ void add_convert_command(Command app) {
           "of its matrices, or of those that --adapter changes (default: as the source has them; f32 for changed ones, "
           "and for a folder of quantised ones)")
       .one_of({"f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q4_k"});
-  command
-      .option("--calibrate FILE", a->calibrate,
-              "a text on which the inputs of matrices are measured, so that q4_k, q5_k and q6_k round least where "
-              "they are largest")
-      .path_by(tasks::named_text);
-  command.option("--calibrate-tokens A:B", a->calibrate_tokens,
-                 "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)");
+  add_calibration_options(command, a->calibrate, a->calibrate_tokens,
+                          "a text on which the inputs of matrices are measured, so that q4_k, q5_k and q6_k round "
+                          "least where they are largest");
   command.flag("--force", a->force, "overwrite what is there");
   add_threads_option(command, a->threads);
   command.action([a] { convert(*a); });

@@ -287,13 +287,12 @@ void add_eval_command(Command app) {
   add_model_options(command, a->model);
   add_exact_option(command, a->model);
   add_cache_option(command, a->model);
-  command.option("--text FILE", a->text, "a text file, taken as it is").path_by(tasks::named_text);
+  add_text_options(command, a->text, a->max_tokens);
   command.option("--protocol", a->protocol, "which tokens are scored, with what before them")
       .one_of({"disjoint", "hf-strided", "llamacpp"});
   const Option context =
       command.option("--context N", a->context, "tokens that the model sees at once, at most the model's longest");
   command.option("--stride S", a->stride, "of hf-strided (default: the context)");
-  command.option("--max-tokens N", a->max_tokens, "only the first N tokens of the text");
   command
       .option("--against BASE", a->against,
               "a base model: perplexity ratio, KL divergence from it, and how often the two agree")

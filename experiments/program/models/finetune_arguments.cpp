@@ -175,7 +175,7 @@ Option add_finetune_options(Command command, FinetuneArguments& a) {
               "save the training here, and go on from what is here: killed and run again, it ends in the same bits");
   kept.option("--save-every N", a.save_every, "steps between two saves");
   kept.option("--log FILE", a.log, "each step as a JSON object on a line, once OUT is there").output();
-  output.option("-o,--out OUT", a.out, "FILE.gguf, or the folder to be made").required().output_apart();
+  add_written_model_option(output, a.out);
   output
       .option("--format", a.format,
               "compat loads in other software, compact here only (default: compact for a compact MODEL and a folder as "

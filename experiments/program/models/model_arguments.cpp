@@ -132,6 +132,22 @@ std::string ModelArguments::overflow(const models::TransformerConfig& config) co
       name == "model" ? "the types that the model names" : name);
 }
 
+Option add_text_options(Command command, std::string& text, int64_t& max_tokens) {
+  const Option option = command.option("--text FILE", text, "a text file, taken as it is").path_by(tasks::named_text);
+  command.option("--max-tokens N", max_tokens, "only the first N tokens of the text");
+  return option;
+}
+
+void add_calibration_options(Command command, std::string& text, std::string& tokens, const std::string& help) {
+  command.option("--calibrate FILE", text, help).path_by(tasks::named_text);
+  command.option("--calibrate-tokens A:B", tokens,
+                 "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)");
+}
+
+void add_written_model_option(Command command, std::string& path) {
+  command.option("-o,--out OUT", path, "FILE.gguf, or the folder to be made").required().output_apart();
+}
+
 void add_threads_option(Command command, int& threads) {
   command.option("--threads", threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
 }

@@ -72,6 +72,12 @@ void add_adapter_option(Command command, std::string& path);
 void add_exact_option(Command command, ModelArguments& arguments);
 /// Adds --cache-dtype, for commands that cache keys and values; its default is the value in `arguments`.
 void add_cache_option(Command command, ModelArguments& arguments);
+/// Adds --text, read into `text` and returned, and --max-tokens.
+Option add_text_options(Command command, std::string& text, int64_t& max_tokens);
+/// Adds --calibrate, which `help` describes, and --calibrate-tokens.
+void add_calibration_options(Command command, std::string& text, std::string& tokens, const std::string& help);
+/// Adds --out, the model to be written.
+void add_written_model_option(Command command, std::string& path);
 /// Adds --threads, default 0.
 void add_threads_option(Command command, int& threads);
 

@@ -21,7 +21,6 @@
 #include "models/positions.h"
 #include "models/write/convert.h"
 #include "tasks/compression/plan.h"
-#include "tasks/data/locate.h"
 #include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
@@ -189,7 +188,7 @@ void add_probe_command(Command app) {
   const auto a = std::make_shared<ProbeArguments>();
   add_model_options(command, a->model);
   const Command measured = command.under("What is measured"), output = command.under("Output");
-  measured.option("--text FILE", a->text, "a text file, taken as it is").path_by(tasks::named_text).required();
+  add_text_options(measured, a->text, a->max_tokens).required();
   const Option lengths =
       measured.option("--lengths L,…", a->lengths, "tokens of a piece: 4,8,16 or FROM:TO, doubling (default: 4:1024)");
   const Option spans = measured.option("--spans N", a->spans, "pieces of each length, drawn from the text");
@@ -198,7 +197,6 @@ void add_probe_command(Command app) {
       .excludes(lengths)
       .excludes(spans)
       .excludes(seed);
-  measured.option("--max-tokens N", a->max_tokens, "only the first N tokens of the text");
   measured.option("--energies E,…", a->energies, "of effective ranks: shares of the sum of squared singular values");
   output.flag("--json", a->json, "everything as one JSON object");
   output.option("-o,--html FILE", a->page, "also write a page: heat maps of layers and heads, each head's curves")

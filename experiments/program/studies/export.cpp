@@ -8,6 +8,7 @@
 #include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/export/export.h"
 #include "experiments/studies/export/publish.h"
 
@@ -63,7 +64,7 @@ void add_export_commands(Command app) {
   const auto add = [&](const char* name, const char* what) {
     const Command format = command.command(name, what);
     format.option("STUDY", arguments->studies, "study files or ids (default: every study that was run)");
-    format.option("--out", arguments->out, "folder of the run stores");
+    add_out_option(format, arguments->out);
     return format;
   };
   const Command csv = add("csv", "one row per number: history, metrics, parameters, FLOPs, seconds");
@@ -95,7 +96,7 @@ void add_export_commands(Command app) {
   published.action([arguments] { publish(*arguments); });
   const Command import = app.command("import", "put trials that export trials wrote into run stores");
   import.option("FILE", arguments->files, "files STUDY/PROFILE.jsonl.gz, or folders that hold some").required();
-  import.option("--out", arguments->out, "folder of the run stores");
+  add_out_option(import, arguments->out);
   import.action([arguments] {
     for (const Published& one : import_trials(arguments->files, arguments->out))
       print_text("{}: {} added, {} {} there\n", one.run, counted(one.trials, "trial"), one.there,
