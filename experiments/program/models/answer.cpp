@@ -69,7 +69,7 @@ void add_answer_command(Command app) {
   add_cache_option(command, a->model);
   add_listen_options(command, a->listen, "use the model");
   command.option("--parallel N", a->parallel, "texts that grow at once; others wait").range(1, 64);
-  command.action([a] { with_model(a->model.path, [&] { answer(*a); }); });
+  command.action([a] { answer(*a); });
 }
 
 }  // namespace headroom::experiments

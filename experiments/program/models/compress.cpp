@@ -140,7 +140,7 @@ void add_compress_command(Command app) {
   output.flag("--json", a->json, "one JSON object");
   machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's");
   add_threads_option(machine, a->threads);
-  command.action([a] { with_model(a->model, [&] { compress(*a); }); });
+  command.action([a] { compress(*a); });
 }
 
 }  // namespace headroom::experiments

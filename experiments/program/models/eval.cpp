@@ -317,7 +317,7 @@ void add_eval_command(Command app) {
   command.option("--label COLUMN", a->label, "the table's column with the number of the right answer, from 0");
   command.option("--max-items N", a->max_items, "only the first N items");
   command.flag("--json", a->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
-  command.action([a, context] { with_model(a->model.path, [&] { eval(*a, context.is_given()); }); });
+  command.action([a, context] { eval(*a, context.is_given()); });
 }
 
 }  // namespace headroom::experiments

@@ -245,14 +245,14 @@ void add_generate_commands(Command app) {
   generating.option("--rounds N", g->rounds, "generate so many times, each from the start: for timing")
       .range(1, 1000)
       .hide_default();
-  generating.action([g, prompt] { with_model(g->model.path, [&] { generate(*g, prompt.is_given()); }); });
+  generating.action([g, prompt] { generate(*g, prompt.is_given()); });
   c->options.max_tokens = 1024;
   chatting.option("--system TEXT", c->system, "the system message (default: the model's own)");
   const Option penalty = add_generation_options(chatting, *c, "1.1; 1 with --exact");
   chatting.action([c, penalty] {
     if (!penalty.is_given() && !c->model.exact)
       c->options.sampling.repetition_penalty = 1.1;  // else small ones repeat themselves
-    with_model(c->model.path, [&] { chat(*c); });
+    chat(*c);
   });
 }
 

@@ -81,18 +81,6 @@ void add_written_model_option(Command command, std::string& path);
 /// Adds --threads, default 0.
 void add_threads_option(Command command, int& threads);
 
-/// Calls f(), which runs the model at `path`. Names that model in the engine's errors about rows that it cannot pack
-/// for the cache.
-template <class F>
-void with_model(const std::string& path, const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    if (!std::string_view(error.what()).starts_with("pack rows: ")) throw;
-    throw error.in(path);
-  }
-}
-
 /// Parses "4,8,16" as numbers. Throws Error naming `option` and what was `wanted`.
 template <class T>
 std::vector<T> numbers_of(std::string_view text, const std::string& option, const char* wanted) {
