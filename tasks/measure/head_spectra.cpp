@@ -21,12 +21,19 @@ std::vector<double> values_of(const Tensor& matrix) {
   return engine::linalg::singular_values(matrix).to_vector<double>();
 }
 
-/// Of C_q^½ C_k^½, whose keys are centred: those of the scores of all queries and keys, the mean of each row taken out,
-/// over the square root of their number.
-std::vector<double> score_spectrum(const ScoreMoments& moments, int64_t head, int64_t kv_head) {
-  const Tensor root_q = engine::linalg::sqrt_spd(moments.queries()[static_cast<size_t>(head)].moment(false));
-  const Tensor root_k = engine::linalg::sqrt_spd(moments.keys()[static_cast<size_t>(kv_head)].moment(true));
-  return values_of(engine::matmul(root_q, root_k));  // of (d, d)
+/// Of each query head's C_q^½ C_k^½, whose keys are centred: those of the scores of all queries and keys, the mean of
+/// each row taken out, over the square root of their number.
+std::vector<std::vector<double>> score_spectra(const ScoreMoments& moments) {
+  std::vector<std::vector<double>> out(moments.queries().size());
+  const size_t shared = out.size() / moments.keys().size();
+  engine::parallel_ranges(std::ssize(out), 1, [&](int64_t begin, int64_t end) {
+    for (auto h = static_cast<size_t>(begin); h < static_cast<size_t>(end); ++h) {
+      const Tensor root_q = engine::linalg::sqrt_spd(moments.queries()[h].moment(false));
+      const Tensor root_k = engine::linalg::sqrt_spd(moments.keys()[h / shared].moment(true));
+      out[h] = values_of(engine::matmul(root_q, root_k));  // of (d, d)
+    }
+  });
+  return out;
 }
 
 }  // namespace
@@ -82,8 +89,7 @@ void ScoreMoments::add(const Tensor& q, const Tensor& k) {
   add_moments(keys_, k);
 }
 
-std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments,
-                                       const ScoreMoments* after) {
+std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments) {
   const auto heads = static_cast<int64_t>(moments.queries().size()),
              kv_heads = static_cast<int64_t>(moments.keys().size());
   require(heads > 0, "head spectra: no text");
@@ -95,6 +101,7 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
     for (int64_t kv = begin; kv < end; ++kv)
       keys[static_cast<size_t>(kv)] = values_of(wk.slice(0, kv * d, (kv + 1) * d).contiguous());  // of (d, D)
   });
+  const std::vector<std::vector<double>> weighted = score_spectra(moments);
   std::vector<HeadSpectra> out(static_cast<size_t>(heads));
   engine::parallel_ranges(heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t h = begin; h < end; ++h) {
@@ -107,14 +114,13 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
       spectra.key = keys[static_cast<size_t>(kv)];
       spectra.product =
           engine::linalg::singular_values_of_product(q.transpose(0, 1), k.transpose(0, 1)).to_vector<double>();
-      spectra.weighted = score_spectrum(moments, h, kv);
-      if (after) spectra.turned = score_spectrum(*after, h, kv);
+      spectra.weighted = weighted[static_cast<size_t>(h)];
     }
   });
   return out;
 }
 
-std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts) {
+std::vector<TurnedSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts) {
   require(!texts.empty(), "head spectra: no text");
   struct Moments {
     ScoreMoments before, after;  // the rotary turn
@@ -130,15 +136,17 @@ std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const To
     require(!text.empty(), "head spectra: a text is empty");
     hidden_states(model, {text}, context);
   }
-  std::vector<HeadSpectra> out;
+  std::vector<TurnedSpectra> out;
   size_t layer = 0;
   int64_t first_head = 0;
   for (const auto& [place, own] : moments) {
     if (place.first != layer) layer = place.first, first_head = 0;
-    for (HeadSpectra& spectra : group_spectra(model.attention(layer).group(place.second), own.before, &own.after)) {
-      spectra.layer = static_cast<int64_t>(layer);
-      spectra.head += first_head;
-      out.push_back(std::move(spectra));
+    const std::vector<std::vector<double>> turned = score_spectra(own.after);
+    std::vector<HeadSpectra> group = group_spectra(model.attention(layer).group(place.second), own.before);
+    for (size_t h = 0; h < group.size(); ++h) {
+      group[h].layer = static_cast<int64_t>(layer);
+      group[h].head += first_head;
+      out.push_back({std::move(group[h]), turned[h]});
     }
     first_head += static_cast<int64_t>(own.before.queries().size());
   }

@@ -14,8 +14,11 @@ struct HeadSpectra {
   /// Singular values of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: they make
   /// up the head's scores. Softmax ignores the keys' mean.
   std::vector<double> weighted;
-  /// The same after the turn: the head's scores over all pairs of tokens, the mean of each row taken out. Empty where
-  /// no moments after the turn were given.
+};
+
+/// The same, with that of the moments after the turn: the head's scores over all pairs of tokens, the mean of each row
+/// taken out.
+struct TurnedSpectra : HeadSpectra {
   std::vector<double> turned;
 };
 
@@ -53,13 +56,11 @@ class ScoreMoments {
   MomentsByHead queries_, keys_;
 };
 
-/// The spectra of a group's query heads, numbered from 0, with layer 0; `after`: moments after the rotary turn. Throws
-/// Error if no text was added.
-std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments,
-                                       const ScoreMoments* after = nullptr);
+/// The spectra of a group's query heads, numbered from 0, with layer 0. Throws Error if no text was added.
+std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments);
 
 /// The spectra of every head, layer by layer, with activations from `texts`. Throws Error for an empty text.
-std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts);
+std::vector<TurnedSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts);
 
 /// The least number of singular values whose squares hold `energy` of the sum of all squares. 0 if all are 0. Throws
 /// Error unless energy is in (0, 1].

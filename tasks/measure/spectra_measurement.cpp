@@ -10,15 +10,15 @@ namespace {
 
 struct Spectrum {
   const char* name;
-  const std::vector<double>& (*values)(const HeadSpectra& head);
+  std::vector<double> TurnedSpectra::*values;
 };
 
 constexpr std::array<Spectrum, 5> spectra{{
-    {"query", [](const HeadSpectra& head) -> const std::vector<double>& { return head.query; }},
-    {"key", [](const HeadSpectra& head) -> const std::vector<double>& { return head.key; }},
-    {"product", [](const HeadSpectra& head) -> const std::vector<double>& { return head.product; }},
-    {"weighted", [](const HeadSpectra& head) -> const std::vector<double>& { return head.weighted; }},
-    {"turned", [](const HeadSpectra& head) -> const std::vector<double>& { return head.turned; }},
+    {"query", &TurnedSpectra::query},
+    {"key", &TurnedSpectra::key},
+    {"product", &TurnedSpectra::product},
+    {"weighted", &TurnedSpectra::weighted},
+    {"turned", &TurnedSpectra::turned},
 }};
 
 /// The share of all squares that the first `rank` hold; 1 where all are 0.
@@ -60,7 +60,7 @@ Metrics SpectraMeasurement::compute(uint64_t seed) const {
   const auto all = model().spectra(config_.text, config_.length, first, config_.spans);
   Metrics metrics{{"narrower_heads", 0}};
   double heads = 0;
-  for (const HeadSpectra& head : *all) {
+  for (const TurnedSpectra& head : *all) {
     if (head.layer != config_.layer) continue;
     heads += 1;
     const bool is_narrower =
@@ -68,7 +68,7 @@ Metrics SpectraMeasurement::compute(uint64_t seed) const {
     metrics["narrower_heads"] += is_narrower ? 1 : 0;
     for (const Spectrum& spectrum : spectra) {
       const std::string name = spectrum.name;
-      const std::vector<double>& values = spectrum.values(head);
+      const std::vector<double>& values = head.*spectrum.values;
       const auto rank = static_cast<double>(effective_rank(values, config_.energy));
       metrics[name + "_rank"] += rank;
       metrics[name + "_norm"] += values.at(0);

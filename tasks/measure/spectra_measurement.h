@@ -24,10 +24,10 @@ struct SpectraConfig {
 void validate(const SpectraConfig& config);
 
 /// Metrics, for each of query (W_Q), key (W_K), product (W_Qᵀ W_K), weighted (C_q^½ C_k^½, by the activations) and
-/// turned (the same after the rotary turn; see HeadSpectra), over the layer's heads: the mean of their effective ranks
-/// X_rank, the least and the largest of them least_X_rank and most_X_rank, the mean of their largest singular values
-/// X_norm, and of the share of energy that `rank` values hold, X_energy. And `narrower_heads`, how many have a weighted
-/// rank below that of their product.
+/// turned (the same after the rotary turn; see TurnedSpectra), over the layer's heads: the mean of their effective
+/// ranks X_rank, the least and the largest of them least_X_rank and most_X_rank, the mean of their largest singular
+/// values X_norm, and of the share of energy that `rank` values hold, X_energy. And `narrower_heads`, how many have a
+/// weighted rank below that of their product.
 class SpectraMeasurement : public Measurement {
  public:
   SpectraMeasurement(const SpectraConfig& config, const DataRoots& roots);

@@ -206,14 +206,14 @@ AttentionProbe StudiedModel::probe(const StudiedTextConfig& text, int64_t length
   return probe;
 }
 
-std::shared_ptr<const std::vector<HeadSpectra>> StudiedModel::spectra(const StudiedTextConfig& text, int64_t length,
-                                                                      int64_t first, int64_t count) {
+std::shared_ptr<const std::vector<TurnedSpectra>> StudiedModel::spectra(const StudiedTextConfig& text, int64_t length,
+                                                                        int64_t first, int64_t count) {
   const std::lock_guard lock(decomposing_);
   auto& known = spectra_[fmt::format("{} {} {} {} {}", text.text, text.spans, length, first, count)];
   if (known) return known;
   TokenBatch texts;
   for (int64_t i = first; i < first + count; ++i) texts.push_back(span(text, length, i));
-  known = std::make_shared<const std::vector<HeadSpectra>>(head_spectra(transformer(), texts));
+  known = std::make_shared<const std::vector<TurnedSpectra>>(head_spectra(transformer(), texts));
   return known;
 }
 

@@ -54,8 +54,8 @@ class StudiedModel {
   /// positions 2^k − 1, L/2 and L − 1; any other takes another run.
   AttentionProbe probe(const StudiedTextConfig& text, int64_t length, int64_t index, int64_t position);
   /// The spectra of every head, with activations of spans [first, first + count); computed once for all callers.
-  std::shared_ptr<const std::vector<HeadSpectra>> spectra(const StudiedTextConfig& text, int64_t length, int64_t first,
-                                                          int64_t count);
+  std::shared_ptr<const std::vector<TurnedSpectra>> spectra(const StudiedTextConfig& text, int64_t length,
+                                                            int64_t first, int64_t count);
   /// The ids of a whole text, without a beginning-of-text token. Throws Error as span().
   const std::vector<int32_t>& tokens_of(const StudiedTextConfig& text);
   const models::ModelFiles& files() const { return *files_; }
@@ -101,10 +101,10 @@ class StudiedModel {
   std::mutex tokenising_, hashing_, probing_, decomposing_, sharing_;
   ModelByDevice transformers_, unpacked_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
-  std::map<std::string, std::vector<int32_t>> tokens_;                              ///< by path of the text
-  std::map<std::string, std::string> hashes_;                                       ///< by file
-  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                       ///< by text, length and index
-  std::map<std::string, std::shared_ptr<const std::vector<HeadSpectra>>> spectra_;  ///< by text, length and spans
+  std::map<std::string, std::vector<int32_t>> tokens_;                                ///< by path of the text
+  std::map<std::string, std::string> hashes_;                                         ///< by file
+  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                         ///< by text, length and index
+  std::map<std::string, std::shared_ptr<const std::vector<TurnedSpectra>>> spectra_;  ///< by text, length and spans
   std::map<std::string, std::shared_ptr<SharedValue>> shared_;
 };
 

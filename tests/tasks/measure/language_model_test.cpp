@@ -196,9 +196,9 @@ TEST_CASE("the spectra of a head are those of its matrices and of its scores", "
   const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> ids = some_tokens(30);
   const std::vector<int64_t> text(ids.begin(), ids.end());
-  const std::vector<HeadSpectra> all = head_spectra(*model, {text});
+  const std::vector<TurnedSpectra> all = head_spectra(*model, {text});
   REQUIRE(all.size() == 12);
-  const HeadSpectra& own = all[6 + 4];  // layer 1, head 4, which shares keys 1
+  const TurnedSpectra& own = all[6 + 4];  // layer 1, head 4, which shares keys 1
   CHECK(own.layer == 1);
   CHECK(own.head == 4);
   const models::HeadGroupLayer& heads = model->attention(1).group(0);

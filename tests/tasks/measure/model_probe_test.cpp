@@ -116,7 +116,7 @@ TEST_CASE("a probe's spectra are those of the longest pieces", "[probe]") {
   const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> tokens = some_tokens(40);
   const ModelProbe probe = probe_model(*model, tokens, {{4, {1}}, {16, {0, 20}}});
-  const std::vector<HeadSpectra> wanted =
+  const std::vector<TurnedSpectra> wanted =
       head_spectra(*model, {{tokens.begin(), tokens.begin() + 16}, {tokens.begin() + 20, tokens.begin() + 36}});
   REQUIRE(wanted.size() == probe.probes.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
