@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops.h"
 #include "engine/error.h"
 #include "tasks/attention_lags.h"
 #include "tasks/linear_construction.h"
-#include "tasks/regression.h"
 
 namespace headroom::tasks {
 namespace {
@@ -40,7 +38,8 @@ void validate(const LinearFunctionalConfig& config) {
           "first_position: expected 0 <= first_position < length = {}, got {}", config.length, config.first_position);
 }
 
-LinearFunctional::LinearFunctional(const LinearFunctionalConfig& config) : config_(config) {
+LinearFunctional::LinearFunctional(const LinearFunctionalConfig& config)
+    : RegressionTask("linear functional", config.token_dim, config.first_position), config_(config) {
   validate(config);
   kernel_ = kernel_values(config.kernel, config.length - 1);
   require(!kernel_.empty(), "kernel: rho(s) is 0 for every s in 1..{}", config.length - 1);
@@ -58,9 +57,7 @@ ModelInterface LinearFunctional::model_interface() const {
 }
 
 Tensor LinearFunctional::target(const Tensor& x_in) const {
-  const Tensor x = x_in.contiguous();  // (B, T, d)
-  require(x.rank() == 3 && x.dim(2) == config_.token_dim, "linear functional: tokens {} are not (B, T, {})",
-          x.shape().str(), config_.token_dim);
+  const Tensor x = tokens(x_in);  // (B, T, d)
   const int64_t length = x.dim(1), d = x.dim(2);
   Tensor y = Tensor::zeros(x.shape());  // (B, T, d)
   for (int64_t b = 0; b < x.dim(0); ++b) {
@@ -88,21 +85,6 @@ Batch LinearFunctional::sample(int64_t sequences, engine::Rng& rng, const std::s
   const Tensor x = engine::random_normal(shape, rng, stream);  // (B, T, d)
   if (config_.input == TokenInput::unit) normalise_rows(x);
   return {x, target(x)};
-}
-
-Var LinearFunctional::loss(const Var& output, const Batch& batch) const {
-  const int64_t first = config_.first_position;
-  if (first == 0) return autograd::mse(output, Var(batch.target));
-  const Var scored = autograd::slice(output, 1, first, config_.length);  // (B, T - first, d)
-  return autograd::mse(scored, Var(batch.target.slice(1, first, config_.length)));
-}
-
-std::unique_ptr<Meter> LinearFunctional::meter() const {
-  return std::make_unique<RegressionMeter>("linear functional", ScoredRows{.first = config_.first_position});
-}
-
-std::vector<std::pair<double, double>> LinearFunctional::predictions(const Tensor& output, const Batch& batch) const {
-  return regression_pairs(output, batch.target, {.first = config_.first_position});
 }
 
 Metrics LinearFunctional::probes(const models::Transformer& model, const Batch& batch) const {

@@ -1,11 +1,10 @@
 #pragma once
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tasks/kernel.h"
-#include "tasks/sampled_task.h"
+#include "tasks/regression.h"
 #include "tasks/theory/allocation.h"
 
 namespace headroom::tasks {
@@ -27,17 +26,13 @@ struct LinearFunctionalConfig {
 void validate(const LinearFunctionalConfig& config);
 
 /// y_t = Σ_{s ≥ 1} ρ(s) x_{t−s} for white noise x, with x = 0 before the sequence (paper, §Tradeoff). ρ(s) is a number,
-/// times lag_projection() if the kernel has ranks. Loss: MSE over t ≥ first_position. Metrics there: those of
-/// RegressionMeter.
-class LinearFunctional : public SampledTask {
+/// times lag_projection() if the kernel has ranks.
+class LinearFunctional : public RegressionTask {
  public:
   explicit LinearFunctional(const LinearFunctionalConfig& config);
 
   ModelInterface model_interface() const override;
   Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
-  Var loss(const Var& output, const Batch& batch) const override;
-  std::unique_ptr<Meter> meter() const override;
-  std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
   /// The number of heads that serve each lag, for a causal model: "attention_at_lag_s" for s = 0 .. attention_lags from
   /// attention_by_lag(), and head_lag_metrics(). For heads of one shape also the shares of heads that would have to
   /// change lag to match Corollary 1's split: "peaks_off_plan" and "centres_off_plan". Without attention_lags only the
@@ -45,11 +40,9 @@ class LinearFunctional : public SampledTask {
   Metrics probes(const models::Transformer& model, const Batch& batch) const override;
   /// See write_construction().
   void construct(const models::Transformer& model, Construct what) const override;
-  std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
-  /// The target for given tokens: x (B, T, d) → y (B, T, d), f32.
-  Tensor target(const Tensor& x) const;
+  Tensor target(const Tensor& x) const override;
   /// ρ(1), ρ(2), … up to the last non-zero value within the length.
   const std::vector<double>& kernel() const { return kernel_; }
   /// The number of token directions each lag needs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/ops.h"
 #include "engine/error.h"
 
 namespace headroom::tasks {
@@ -23,6 +24,19 @@ void for_each_row(const Tensor& output, const Tensor& target, ScoredRows scored,
     f(want + i, got + i);
   }
 }
+
+/// Metrics of what a task makes of a model's output.
+class PredictionMeter : public RegressionMeter {
+ public:
+  PredictionMeter(const RegressionTask& task, const std::string& name, ScoredRows scored)
+      : RegressionMeter(name, scored), task_(task) {}
+  void add(const Tensor& output, const Batch& batch) override {
+    RegressionMeter::add(task_.prediction(Var(output)).value(), batch);
+  }
+
+ private:
+  const RegressionTask& task_;
+};
 
 }  // namespace
 
@@ -68,6 +82,27 @@ std::vector<std::pair<double, double>> regression_pairs(const Tensor& output, co
   std::vector<std::pair<double, double>> some;
   for (int64_t i = 0; i < most_pairs; ++i) some.push_back(all[static_cast<size_t>(i * total / most_pairs)]);
   return some;
+}
+
+Var RegressionTask::loss(const Var& output, const Batch& batch) const {
+  const Var y = prediction(output);
+  if (first_ == 0) return autograd::mse(y, Var(batch.target));
+  const int64_t length = batch.target.dim(1);
+  const Var scored = autograd::slice(y, 1, first_, length);  // (B, T - first, d_out)
+  return autograd::mse(scored, Var(batch.target.slice(1, first_, length)));
+}
+
+std::unique_ptr<Meter> RegressionTask::meter() const {
+  return std::make_unique<PredictionMeter>(*this, name_, ScoredRows{.first = first_});
+}
+
+std::vector<std::pair<double, double>> RegressionTask::predictions(const Tensor& output, const Batch& batch) const {
+  return regression_pairs(prediction(Var(output)).value(), batch.target, {.first = first_});
+}
+
+Tensor RegressionTask::tokens(const Tensor& x) const {
+  require(x.rank() == 3 && x.dim(2) == dim_, "{}: tokens {} are not (B, T, {})", name_, x.shape().str(), dim_);
+  return x.contiguous();
 }
 
 }  // namespace headroom::tasks

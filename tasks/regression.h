@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tasks/task.h"
+#include "tasks/sampled_task.h"
 
 namespace headroom::tasks {
 
@@ -39,5 +39,30 @@ inline std::set<std::string> regression_metrics() { return {"mse", "relative_mse
 
 /// At most 256 pairs (target, output), evenly spaced over the scored numbers. output f32 (B, T, d).
 std::vector<std::pair<double, double>> regression_pairs(const Tensor& output, const Tensor& target, ScoredRows scored);
+
+/// A task that asks for numbers (B, T, d_out) that tokens (B, T, d) determine. Loss: MSE over positions t >= first.
+/// Metrics there: those of RegressionMeter.
+class RegressionTask : public SampledTask {
+ public:
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
+  std::string criterion() const override { return "mse"; }
+
+  /// x f32 (B, T, d) → y f32 (B, T, d_out).
+  virtual Tensor target(const Tensor& x) const = 0;
+  /// ŷ (B, T, d_out) of a model's output.
+  virtual Var prediction(const Var& output) const { return output; }
+
+ protected:
+  /// `name` names the task in errors; `dim` is d.
+  RegressionTask(std::string name, int64_t dim, int64_t first) : name_(std::move(name)), dim_(dim), first_(first) {}
+  /// x, contiguous. Throws Error unless it is (B, T, d).
+  Tensor tokens(const Tensor& x) const;
+
+ private:
+  std::string name_;
+  int64_t dim_, first_;
+};
 
 }  // namespace headroom::tasks

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/ops.h"
 #include "engine/error.h"
 
 namespace headroom::tasks {
@@ -15,7 +14,8 @@ void validate(const RetrievalConfig& config) {
   require(config.length >= 2, "length: expected >= 2, got {}", config.length);
 }
 
-Retrieval::Retrieval(const RetrievalConfig& config) : config_(config) {
+Retrieval::Retrieval(const RetrievalConfig& config)
+    : RegressionTask("retrieval", config.token_dim, 0), config_(config) {
   validate(config);
   engine::Rng rng(static_cast<uint64_t>(config.vector_seed));
   directions_ = engine::random_normal({config.features, config.token_dim}, rng, "directions");  // (D, d)
@@ -37,9 +37,7 @@ Batch Retrieval::sample(int64_t sequences, engine::Rng& rng, const std::string& 
 }
 
 Tensor Retrieval::target(const Tensor& x_in) const {
-  const Tensor x = x_in.contiguous();  // (B, T, d)
-  require(x.rank() == 3 && x.dim(2) == config_.token_dim, "retrieval: tokens {} are not (B, T, {})", x.shape().str(),
-          config_.token_dim);
+  const Tensor x = tokens(x_in);  // (B, T, d)
   const int64_t length = x.dim(1), d = x.dim(2);
   const Tensor y = Tensor::zeros({x.dim(0), length, 1});  // (B, T, 1)
   for (int64_t b = 0; b < x.dim(0); ++b) {
@@ -58,14 +56,6 @@ Tensor Retrieval::target(const Tensor& x_in) const {
     std::fill_n(y.mutable_data<float>() + b * length, length, sum);
   }
   return y;
-}
-
-Var Retrieval::loss(const Var& output, const Batch& batch) const { return autograd::mse(output, Var(batch.target)); }
-
-std::unique_ptr<Meter> Retrieval::meter() const { return std::make_unique<RegressionMeter>("retrieval", ScoredRows{}); }
-
-std::vector<std::pair<double, double>> Retrieval::predictions(const Tensor& output, const Batch& batch) const {
-  return regression_pairs(output, batch.target, {});
 }
 
 std::string Retrieval::describe() const {

@@ -2,11 +2,8 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "tasks/regression.h"
-#include "tasks/sampled_task.h"
 
 namespace headroom::tasks {
 
@@ -25,21 +22,17 @@ void validate(const RetrievalConfig& config);
 /// arXiv 2510.06662): each of D features is the largest value of its own function over the whole sequence, and y puts
 /// them together,
 ///   y = Σ_i max_s a_i·x_s,   x_s uniform in [0, 1]^d, a_i a random direction.
-/// It is asked for at every position. Loss: MSE. Metrics: those of RegressionMeter.
-class Retrieval : public SampledTask {
+/// It is asked for at every position.
+class Retrieval : public RegressionTask {
  public:
   explicit Retrieval(const RetrievalConfig& config);
 
   ModelInterface model_interface() const override;
   Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
-  Var loss(const Var& output, const Batch& batch) const override;
-  std::unique_ptr<Meter> meter() const override;
-  std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
-  std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
   /// x f32 (B, T, d) → y (B, T, 1), the same at every position.
-  Tensor target(const Tensor& x) const;
+  Tensor target(const Tensor& x) const override;
   const Tensor& directions() const { return directions_; }  ///< f32 (D, d), rows of norm 1
 
  private:

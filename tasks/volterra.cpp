@@ -5,25 +5,9 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "tasks/regression.h"
 
 namespace headroom::tasks {
 namespace {
-
-/// Metrics of ŷ rather than of what the model gives out.
-class ProductMeter : public Meter {
- public:
-  ProductMeter(const Volterra& task, ScoredRows scored) : task_(task), inner_("volterra", scored) {}
-  void add(const Tensor& output, const Batch& batch) override {
-    inner_.add(task_.prediction(Var(output)).value(), batch);
-  }
-  std::vector<double> sums() const override { return inner_.sums(); }
-  Metrics metrics(const std::vector<double>& sums) const override { return inner_.metrics(sums); }
-
- private:
-  const Volterra& task_;
-  RegressionMeter inner_;
-};
 
 /// ±1 by the lowest of the random bits.
 Tensor rademacher(const engine::Shape& shape, const engine::RngKey& key) {
@@ -63,7 +47,8 @@ VolterraBoundConfig bound_config(const VolterraConfig& config) {
   return {.terms = config.terms, .token_dim = config.token_dim, .bound = b, .product_norm = b};
 }
 
-Volterra::Volterra(const VolterraConfig& config) : config_(config) {
+Volterra::Volterra(const VolterraConfig& config)
+    : RegressionTask("volterra", config.token_dim, config.first_position), config_(config) {
   validate(config);
   for (const VolterraTerm& term : config.terms)
     for (const int64_t lag : {term.first, term.second}) lags_.push_back(lag);
@@ -84,9 +69,7 @@ Batch Volterra::sample(int64_t sequences, engine::Rng& rng, const std::string& s
 }
 
 Tensor Volterra::target(const Tensor& x_in) const {
-  const Tensor x = x_in.contiguous();  // (B, T, d)
-  require(x.rank() == 3 && x.dim(2) == config_.token_dim, "volterra: tokens {} are not (B, T, {})", x.shape().str(),
-          config_.token_dim);
+  const Tensor x = tokens(x_in);  // (B, T, d)
   const int64_t length = x.dim(1), d = x.dim(2);
   Tensor y = Tensor::zeros(x.shape());  // (B, T, d)
   for (int64_t b = 0; b < x.dim(0); ++b) {
@@ -116,20 +99,6 @@ Var Volterra::prediction(const Var& output) const {
     sum = sum.defined() ? sum + product : product;
   }
   return sum;
-}
-
-Var Volterra::loss(const Var& output, const Batch& batch) const {
-  const int64_t first = config_.first_position;
-  const Var scored = autograd::slice(prediction(output), 1, first, config_.length);  // (B, T - first, d)
-  return autograd::mse(scored, Var(batch.target.slice(1, first, config_.length)));
-}
-
-std::unique_ptr<Meter> Volterra::meter() const {
-  return std::make_unique<ProductMeter>(*this, ScoredRows{.first = config_.first_position});
-}
-
-std::vector<std::pair<double, double>> Volterra::predictions(const Tensor& output, const Batch& batch) const {
-  return regression_pairs(prediction(Var(output)).value(), batch.target, {.first = config_.first_position});
 }
 
 std::string Volterra::describe() const {

@@ -2,10 +2,9 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tasks/sampled_task.h"
+#include "tasks/regression.h"
 #include "tasks/theory/volterra_bound.h"
 
 namespace headroom::tasks {
@@ -40,23 +39,18 @@ VolterraBoundConfig bound_config(const VolterraConfig& config);
 
 /// A second-order Volterra target (paper, appendix "Continuous Time-homogeneous System"):
 ///   y_t = Σ_terms h·x_{t−a} ∘ x_{t−b},   x = 0 before the sequence.
-/// Loss: MSE over t >= first_position. Metrics there: those of RegressionMeter; the bound applies to "error_l2".
-class Volterra : public SampledTask {
+/// The bound applies to the metric "error_l2".
+class Volterra : public RegressionTask {
  public:
   explicit Volterra(const VolterraConfig& config);
 
   ModelInterface model_interface() const override;
   Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
-  Var loss(const Var& output, const Batch& batch) const override;
-  std::unique_ptr<Meter> meter() const override;
-  std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
-  std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
   /// x (B, T, d) → y (B, T, d), f32.
-  Tensor target(const Tensor& x) const;
-  /// ŷ (B, T, d) of a model's output (B, T, output_dim).
-  Var prediction(const Var& output) const;
+  Tensor target(const Tensor& x) const override;
+  Var prediction(const Var& output) const override;
   /// The distinct lags of the terms, in order.
   const std::vector<int64_t>& lags() const { return lags_; }
 
