@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "engine/error.h"
-#include "tasks/theory/allocation.h"
 
 namespace headroom::tasks {
 namespace {
@@ -45,28 +44,6 @@ std::vector<double> elementary_symmetric(const std::vector<double>& nodes, std::
     for (size_t j = e.size() - 1; j > 0; --j) e[j] += nodes[k] * e[j - 1];
   }
   return e;
-}
-
-double best_l1(int64_t lag, int64_t terms) {
-  check_counts(lag, terms);
-  return terms <= lag ? 1 : 0;
-}
-
-double smallest_true_constant() { return 50 / std::numbers::e; }
-
-std::optional<TermRange> failing_terms(int64_t lag) {
-  check_counts(lag, 1);
-  // The bound falls in m: the first m at which it is below 1.
-  auto first = static_cast<int64_t>(extraction_error(lag, 1));
-  while (extraction_error(lag, static_cast<double>(first)) >= 1) ++first;
-  if (first > lag) return std::nullopt;
-  return TermRange{first, lag};
-}
-
-BumpConstant bump_constant() {
-  const double at = std::pow(3, -0.25);  // Ψ'' = 0 there
-  const double steepest = 2 * at / std::pow(1 - at * at, 2) * bump(at);
-  return {steepest, at, steepest / (1 - 1 / std::numbers::e)};
 }
 
 std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag) {

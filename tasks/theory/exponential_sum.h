@@ -19,33 +19,12 @@ struct ExponentialSum {
 /// Elementary symmetric polynomials e_0 … e_m of the nodes, optionally leaving one out.
 std::vector<double> elementary_symmetric(const std::vector<double>& nodes, std::optional<size_t> without = {});
 
-/// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best;
-/// infimum 0 (not attained) for terms >= lag + 1. Throws Error if lag or terms is < 1.
-double best_l1(int64_t lag, int64_t terms);
-
-/// 50/e, the least C for which C e^{0.02T}/m is above best_l1 for all T and m; T = m = 50 needs it.
-double smallest_true_constant();
-
-/// The numbers of terms for which the lemma's bound is below best_l1 at this lag: 1.3 e^{0.02T} < m <= T.
-struct TermRange {
-  int64_t first = 0, last = 0;
-};
-std::optional<TermRange> failing_terms(int64_t lag);
-
-/// The lemma's C(1) = sup |Ψ'| / (1 − 1/e), with Ψ(x) = exp(−1/(1 − x²)); the paper rounds it to 1.3.
-struct BumpConstant {
-  double steepest = 0;  ///< sup |Ψ'|
-  double at = 0;        ///< the x > 0 that reaches it
-  double constant = 0;  ///< C(1)
-};
-BumpConstant bump_constant();
-
-/// Proves the law's first half: y with |y_t| <= 1, y_T = 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that Σ_t
+/// Proves the law's first half, that the best ℓ1 error of δ_T by at most T exponentials is 1: y with |y_t| <= 1, y_T = 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that Σ_t
 /// |δ_T(t) − f(t)| >= y_T = 1 for any amplitudes. y_t = p_{t−T+J} / p_J from the coefficients of Π (z − x_k), p_J the
 /// largest. From t = 0 on. Throws Error unless the nodes are in (0, 1) and at most `lag` of them.
 std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag);
 
-/// The law's second half: the sum that equals [t = lag] for t = 0 … m − 1, with m > lag distinct nodes. Amplitudes, l1
+/// The law's second half, that T + 1 come as near to 0 as wanted: the sum that equals [t = lag] for t = 0 … m − 1, with m > lag distinct nodes. Amplitudes, l1
 /// and gain in closed form without cancellation: all later f(t) have one sign, and
 ///   l1 = S_{m−T}(x) / Π (1 − x_k),   S_r = Σ_{j>=r} (−1)^{j−r} e_j(x),   e_j elementary symmetric,
 /// which is Π 1/(1 − x_k) − 1 at m = T + 1, and falls to 0 as all nodes do. Throws Error unless lag >= 0 and the nodes
@@ -61,7 +40,7 @@ std::vector<double> geometric_rates(double low, double high, int64_t terms);
 
 /// Lemma F.1, which the paper cites, seems to construct this (our reading; neither paper prints the numbers):
 /// f(t) = e^{−at} Q(e^{−at}), Q the Chebyshev interpolant of degree m − 1 on [0, 1] of e·e^{aT} Ψ((x − μ)/σ),
-/// μ = e^{−aT}, σ = e^{−aT} − e^{−a(T+1)}. Gives its ℓ1 error.
+/// Ψ(x) = exp(−1/(1 − x²)), μ = e^{−aT}, σ = e^{−aT} − e^{−a(T+1)}. Gives its ℓ1 error.
 double bump_construction_error(double rate, int64_t lag, int64_t terms);
 
 /// The least l1 + ε·gain of interpolate() over m <= heads Chebyshev nodes and their scale c: the error that `heads`

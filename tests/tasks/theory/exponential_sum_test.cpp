@@ -22,52 +22,6 @@ double paper_bound(const nlohmann::json& row, int64_t terms) {
 
 }  // namespace
 
-TEST_CASE("the lemma's constant is what the paper says") {
-  const BumpConstant found = bump_constant();
-  const nlohmann::json& want = reference()["constants"];
-  CHECK(found.steepest == relative(want["sup_abs_bump_derivative"], 1e-12));
-  CHECK(found.at == relative(want["at_x"], 1e-12));
-  CHECK(found.steepest == relative(want["M_1"], 1e-12));
-  CHECK(found.constant == relative(want["C_1 = M_1/(1-1/e)"], 1e-12));
-  CHECK(found.constant == absolute(want["paper_rounds_to"], 0.05));
-}
-
-TEST_CASE("the law: 1 up to as many terms as the lag, 0 from there on; where the lemma contradicts it") {
-  const nlohmann::json& law = reference()["dichotomy"];
-  for (const auto& [lag, range] : law["failing_range_by_T"].items()) {
-    const std::optional<TermRange> found = failing_terms(std::stoll(lag));
-    CAPTURE(lag);
-    REQUIRE(found.has_value() == !range.is_null());
-    if (!found) continue;
-    CHECK(found->first == range[0].get<int64_t>());
-    CHECK(found->last == range[1].get<int64_t>());
-  }
-  CHECK(failing_terms(law["largest_T_with_a_failure"]));
-  for (int64_t lag = law["largest_T_with_a_failure"].get<int64_t>() + 1; lag < 400; ++lag)
-    CHECK_FALSE(failing_terms(lag));
-  const nlohmann::json& smallest = law["smallest_failing_case"];
-  CHECK_FALSE(failing_terms(1));
-  CHECK(best_l1(smallest["T"], smallest["m"]) == smallest["best_l1"].get<double>());
-  CHECK(paper_bound(smallest, smallest["m"]) == relative(smallest["bound"]));
-  CHECK(best_l1(2, 3) == 0);
-}
-
-TEST_CASE("50/e is the smallest constant that makes the lemma true") {
-  const nlohmann::json& want = reference()["dichotomy"]["smallest_constant_C_for_which_C e^{0.02T}/m is true"];
-  CHECK(smallest_true_constant() == relative(want["C"], 1e-14));
-  double needed = 0;
-  std::pair<int64_t, int64_t> where;
-  for (int64_t lag = 1; lag <= 400; ++lag)
-    for (int64_t m = 1; m <= lag; ++m) {
-      const double wanted = best_l1(lag, m) * static_cast<double>(m) * std::exp(-0.02 * static_cast<double>(lag));
-      if (wanted > needed) where = {lag, m};
-      needed = std::max(needed, wanted);
-    }
-  CHECK(smallest_true_constant() == relative(needed, 1e-14));
-  const int64_t attained = want["attained_at_T_and_m"];
-  CHECK(where == std::pair(attained, attained));
-}
-
 TEST_CASE("a certificate is at most 1, 1 at the lag, and orthogonal to every exponential") {
   for (const nlohmann::json& row : reference()["certificates_m_le_T"]) {
     const auto want = row["y_from_t0"].get<Numbers>();
