@@ -5,12 +5,9 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
-#include "engine/linalg/cholesky.h"
 #include "engine/linalg/eigh.h"
 #include "engine/linalg/svd.h"
-#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/matmul/matmul.h"
-#include "engine/ops/operators.h"
 #include "tasks/theory/softmax_jacobian.h"
 
 namespace headroom::tasks {
@@ -18,7 +15,6 @@ namespace {
 
 using engine::DType;
 using engine::matmul;
-using engine::sub;
 using engine::Tensor;
 namespace linalg = engine::linalg;
 
@@ -33,26 +29,6 @@ void check(const HeadMaps& maps, int64_t rank) {
   check(maps);
   require(rank >= 1 && rank < maps.wq.dim(0), "low-rank logits: rank {}: expected 1 <= rank < d_H = {}", rank,
           maps.wq.dim(0));
-}
-
-/// Second moments (D, D): finite, symmetric, with no eigenvalue below 0 but by rounding.
-void check_moments(const char* name, const Tensor& c, int64_t width) {
-  require(c.rank() == 2 && c.dim(0) == width && c.dim(1) == width, "low-rank logits: {} {} must be (D = {}, {})", name,
-          c.str(), width, width);
-  require_finite(fmt::format("low-rank logits: {}", name), c);
-  const std::vector<double> values = linalg::eigh(c).values.to_vector<double>();
-  require(values.front() >= -1e-10 * std::abs(values.back()),
-          "low-rank logits: {} is not positive semidefinite: an eigenvalue is {:.6g}, the largest {:.6g}", name,
-          values.front(), values.back());
-}
-
-/// M − M_r, (D, D).
-Tensor difference(const HeadMaps& maps, int64_t rank) {
-  const engine::ReferenceScope truth;  // what the bound is held against
-  const LogitSvd svd = logit_svd(maps);
-  const Tensor full = matmul(maps.wq, maps.wk, true);                                                  // (D, D)
-  const Tensor low = matmul(balanced(svd.u, svd.s, rank), balanced(svd.v, svd.s, rank), false, true);  // (D, D)
-  return full - low;
 }
 
 /// Probabilities of query l over keys 0 … l, from q (L, r) and k (L, r).
@@ -172,37 +148,6 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
                               std::log(sizes[at]) + ln_change);
   }
   return errors;
-}
-
-TruncationError truncation_error(const HeadMaps& maps, int64_t rank) {
-  check(maps, rank);
-  const Tensor error = difference(maps, rank);
-  double square = 0;
-  for (const double value : error.to_vector<double>()) square += value * value;
-  return {spectral_norm(error), std::sqrt(square)};
-}
-
-std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor& cx, const Tensor& cy) {
-  check(maps);
-  check_moments("cx", cx, maps.wq.dim(1));
-  check_moments("cy", cy, maps.wq.dim(1));
-  const engine::ReferenceScope truth;                       // what the bound is held against
-  const auto root = [](const Tensor& w, const Tensor& c) {  // l·lᵀ = w c wᵀ
-    return linalg::cholesky(matmul(matmul(w, c), w, false, true));
-  };
-  return linalg::singular_values(matmul(root(maps.wq, cx), root(maps.wk, cy), true)).to_vector<double>();
-}
-
-double plain_weighted_error(const HeadMaps& maps, int64_t rank, const Tensor& cx, const Tensor& cy) {
-  check(maps, rank);
-  check_moments("cx", cx, maps.wq.dim(1));
-  check_moments("cy", cy, maps.wq.dim(1));
-  const engine::ReferenceScope truth;  // what the bound is held against
-  const Tensor error = difference(maps, rank);
-  const Tensor left = matmul(cx, error), right = matmul(error, cy);  // tr(Eᵀ (C_x E C_y)) = Σ (C_x E) ∘ (E C_y)
-  double sum = 0;
-  for (int64_t i = 0; i < left.numel(); ++i) sum += left.data<double>()[i] * right.data<double>()[i];
-  return std::sqrt(std::max(0.0, sum));
 }
 
 }  // namespace headroom::tasks

@@ -40,20 +40,6 @@ void check_low_rank(const HeadMaps& maps, int64_t rank);
 /// agree and all is finite, and for a head with rotary positions or without a causal mask.
 LowRankErrors low_rank_errors(const HeadMaps& maps, const engine::Tensor& tokens, int64_t rank, double alibi_slope);
 
-/// ‖M − M_r‖: spectral and Frobenius, measured on the D × D difference.
-struct TruncationError {
-  double spectral = 0, frobenius = 0;
-};
-TruncationError truncation_error(const HeadMaps& maps, int64_t rank);
-
-/// The best rank-r replacement of M for inputs with second moments C_x (queries) and C_y (keys), both (D, D): the least
-/// error √tr(Eᵀ C_x E C_y) is √(Σ_{i>r} s_i²), with s the singular values of C_q^{1/2} C_k^{1/2}, C_q = W_Q C_x W_Qᵀ,
-/// C_k = W_K C_y W_Kᵀ (slip 5 of the paper: the plain SVD ignores the inputs). Both throw Error for moments that are
-/// not finite, symmetric and positive semidefinite.
-std::vector<double> whitened_singular_values(const HeadMaps& maps, const engine::Tensor& cx, const engine::Tensor& cy);
-/// The weighted error of the plain truncated SVD.
-double plain_weighted_error(const HeadMaps& maps, int64_t rank, const engine::Tensor& cx, const engine::Tensor& cy);
-
 /// The largest singular value; 0 for an empty matrix.
 double spectral_norm(const engine::Tensor& a);
 
