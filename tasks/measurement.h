@@ -43,4 +43,14 @@ class Measurement {
   virtual std::string describe() const = 0;
 };
 
+/// One with a config, which its constructor validates.
+template <class Config>
+class ConfiguredMeasurement : public Measurement {
+ public:
+  explicit ConfiguredMeasurement(const Config& config) : config_(config) { validate(config); }
+
+ protected:
+  Config config_;
+};
+
 }  // namespace headroom::tasks

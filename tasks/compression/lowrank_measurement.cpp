@@ -103,11 +103,6 @@ void validate(const LowRankConfig& config) {
   if (config.layers != every_layer) validate_layer_set(config.layers);
 }
 
-LowRankMeasurement::LowRankMeasurement(const LowRankConfig& config, const DataRoots& roots)
-    : config_(config), model_(config.model, roots) {
-  validate(config);
-}
-
 void LowRankMeasurement::check() const {
   const models::TransformerConfig& config = model().description().config;
   require_suited(config_.qk, config);

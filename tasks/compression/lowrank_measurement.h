@@ -63,9 +63,9 @@ void validate(const LowRankConfig& config);
 /// 0, of their norm, and `error_ratio`, the squared error of the weights after over before; with any other `first_loss`
 /// and `last_loss`, means of its loss over ten steps, and as validation, which a choice between learning rates goes by,
 /// the same on the calibration's tokens, unless it trains on them or layers are "each".
-class LowRankMeasurement : public Measurement {
+class LowRankMeasurement : public ModelMeasurement<LowRankConfig> {
  public:
-  LowRankMeasurement(const LowRankConfig& config, const DataRoots& roots);
+  using ModelMeasurement::ModelMeasurement;
   void check() const override;
   Metrics compute(uint64_t seed) const override { return *run(seed, {}); }
   std::optional<Metrics> run(uint64_t seed, const MeasurementRun& how) const override;
@@ -73,7 +73,6 @@ class LowRankMeasurement : public Measurement {
   std::string describe() const override;
 
  private:
-  StudiedModel& model() const { return model_.get(); }
   /// Those of a range that the text has.
   std::vector<int32_t> tokens_of(const StudiedTextConfig& text, TokenRange range) const;
   CompressionRequest request_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const;
@@ -81,9 +80,6 @@ class LowRankMeasurement : public Measurement {
   Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,
                      Metrics* validation = nullptr) const;
   Metrics each_layer(uint64_t seed, const MeasurementRun& how) const;
-
-  LowRankConfig config_;
-  mutable HeldModel model_;
 };
 
 /// The names of its metrics for a config, and all there are.

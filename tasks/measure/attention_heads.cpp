@@ -54,11 +54,6 @@ void validate(const AttentionHeadsConfig& config) {
           config.band_low, config.band_high);
 }
 
-AttentionHeads::AttentionHeads(const AttentionHeadsConfig& config, const DataRoots& roots)
-    : config_(config), model_(config.model, roots) {
-  validate(config);
-}
-
 void AttentionHeads::check() const {
   const models::TransformerConfig& own = model().description().config;
   const int64_t heads = heads_per_layer(own);
@@ -109,8 +104,6 @@ Metrics AttentionHeads::compute(uint64_t seed) const {
   if (!config_.trend.empty()) add_own_trend(metrics, seed);
   return metrics;
 }
-
-std::map<std::string, std::string> AttentionHeads::data_hashes() const { return model().hashes(config_.text); }
 
 std::string AttentionHeads::describe() const {
   return fmt::format("attention of all heads of {}{}, {} tokens of {}", config_.model.model,

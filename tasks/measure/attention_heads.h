@@ -5,7 +5,6 @@
 
 #include "tasks/measure/head_summary.h"
 #include "tasks/measure/studied_model.h"
-#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
@@ -40,22 +39,17 @@ void validate(const AttentionHeadsConfig& config);
 /// of Theorem 2's inequalities with Δ = max |z| (broken_inequalities()); `sink_heads` and `strong_sink_heads`, heads
 /// with more than 0.5 and 0.9 of their attention on the first token; the median scaled norm of sink_heads and of the
 /// others, `sink_scaled_norm` and `other_scaled_norm`, if there are any; with a trend, add_trend()'s.
-class AttentionHeads : public Measurement {
+class AttentionHeads : public ModelMeasurement<AttentionHeadsConfig> {
  public:
-  AttentionHeads(const AttentionHeadsConfig& config, const DataRoots& roots);
+  using ModelMeasurement::ModelMeasurement;
   void check() const override;
   Metrics compute(uint64_t seed) const override;
-  std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
 
  private:
-  StudiedModel& model() const { return model_.get(); }
   /// One probe per span, at `length` and the query.
   std::vector<AttentionProbe> probes(uint64_t seed, int64_t length, int64_t position) const;
   void add_own_trend(Metrics& metrics, uint64_t seed) const;
-
-  AttentionHeadsConfig config_;
-  mutable HeldModel model_;
 };
 
 /// All metric names an AttentionHeads may give.

@@ -5,6 +5,7 @@
 
 #include "tasks/measure/head_source.h"
 #include "tasks/measure/studied_model.h"
+#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
@@ -35,6 +36,22 @@ class HeadLoader {
 
   HeadSource source_;
   mutable HeldModel model_;
+};
+
+/// A measurement of one head, that of the config's `head`.
+template <class Config>
+class HeadMeasurement : public ConfiguredMeasurement<Config> {
+ public:
+  explicit HeadMeasurement(const Config& config, const DataRoots& roots = {})
+      : ConfiguredMeasurement<Config>(config), loader_(config.head, roots) {}
+  std::map<std::string, std::string> data_hashes() const override { return loader_.hashes(); }
+
+ protected:
+  StudiedHead studied(uint64_t seed) const {
+    return loader_.load(this->config_.tokens, this->config_.length, this->config_.token_norm, seed);
+  }
+
+  HeadLoader loader_;
 };
 
 }  // namespace headroom::tasks

@@ -47,11 +47,6 @@ void check_rank(int64_t rank, const HeadSource& head) {
 
 double log10_of(double ln) { return ln / std::log(10); }
 
-template <class Config>
-StudiedHead loaded(const HeadLoader& loader, const Config& config, uint64_t seed) {
-  return loader.load(config.tokens, config.length, config.token_norm, seed);
-}
-
 void require_causal(const HeadMaps& maps, const HeadLoader& head) {
   require(maps.is_causal, "softmax-bound: {} was trained without a causal mask; the theorem's queries look back",
           head.name());
@@ -94,17 +89,12 @@ void validate(const RopeBoundConfig& config) {
   require(config.base > 0 && std::isfinite(config.base), "base: expected > 0, got {}", config.base);
 }
 
-SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots)
-    : config_(config), loader_(config.head, roots) {
-  validate(config);
-}
-
 void SoftmaxBound::check() const {
-  if (!config_.head.run.empty()) require_causal(loaded(loader_, config_, 0).maps, loader_);
+  if (!config_.head.run.empty()) require_causal(studied(0).maps, loader_);
 }
 
 Metrics SoftmaxBound::compute(uint64_t seed) const {
-  const StudiedHead head = loaded(loader_, config_, seed);
+  const StudiedHead head = studied(seed);
   const HeadMaps& maps = head.maps;
   require_causal(maps, loader_);
   const int64_t length = config_.length;
@@ -139,23 +129,16 @@ Metrics SoftmaxBound::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::map<std::string, std::string> SoftmaxBound::data_hashes() const { return loader_.hashes(); }
-
 std::string SoftmaxBound::describe() const {
   return fmt::format("softmax's Jacobian, {}, {} tokens", loader_.name(), config_.length);
 }
 
-SvdBound::SvdBound(const SvdBoundConfig& config, const DataRoots& roots)
-    : config_(config), loader_(config.head, roots) {
-  validate(config);
-}
-
 void SvdBound::check() const {
-  if (!config_.head.run.empty()) check_low_rank(loaded(loader_, config_, 0).maps, config_.rank);
+  if (!config_.head.run.empty()) check_low_rank(studied(0).maps, config_.rank);
 }
 
 Metrics SvdBound::compute(uint64_t seed) const {
-  const StudiedHead head = loaded(loader_, config_, seed);
+  const StudiedHead head = studied(seed);
   const LowRankErrors errors =
       low_rank_errors(head.maps, head.tokens, config_.rank, config_.alibi_slope + head.maps.alibi_slope);
   require(errors.sigma_next > no_rank * errors.sigma_first,
@@ -181,25 +164,18 @@ Metrics SvdBound::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::map<std::string, std::string> SvdBound::data_hashes() const { return loader_.hashes(); }
-
 std::string SvdBound::describe() const {
   return fmt::format("logits of rank {}, {}, {} tokens", config_.rank, loader_.name(), config_.length);
 }
 
-RopeBound::RopeBound(const RopeBoundConfig& config, const DataRoots& roots)
-    : config_(config), loader_(config.head, roots) {
-  validate(config);
-}
-
 void RopeBound::check() const {
   if (config_.head.run.empty()) return;
-  const int64_t width = loaded(loader_, config_, 0).maps.wq.dim(0);
+  const int64_t width = studied(0).maps.wq.dim(0);
   require(config_.rank < width, "rank: expected less than the head's width {}, got {}", width, config_.rank);
 }
 
 Metrics RopeBound::compute(uint64_t seed) const {
-  const StudiedHead head = loaded(loader_, config_, seed);
+  const StudiedHead head = studied(seed);
   const std::optional<double> own = head.maps.rope_base;
   const Pairing pairing = !own                         ? config_.pairing
                           : head.maps.rope_interleaved ? Pairing::interleaved
@@ -221,8 +197,6 @@ Metrics RopeBound::compute(uint64_t seed) const {
   metrics["mixed_error"] = errors.mixed;
   return metrics;
 }
-
-std::map<std::string, std::string> RopeBound::data_hashes() const { return loader_.hashes(); }
 
 std::string RopeBound::describe() const {
   return fmt::format("rotary maps of rank {}, {}", config_.rank, loader_.name());

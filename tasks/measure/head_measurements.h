@@ -4,7 +4,6 @@
 
 #include "tasks/measure/head_loader.h"
 #include "tasks/measure/head_source.h"
-#include "tasks/measurement.h"
 #include "tasks/theory/rope_errors.h"
 
 namespace headroom::tasks {
@@ -51,51 +50,36 @@ void validate(const RopeBoundConfig& config);
 /// <= p_(1), e^{−2Δ}/l <= p <= e^{2Δ}/l, and J·1 = 0 (rank <= l − 1) to rounding; `delta`, the theorem's Δ, and
 /// `largest_logit`, max |z| over all queries and keys, which Δ bounds. Throws Error for a head trained without a causal
 /// mask.
-class SoftmaxBound : public Measurement {
+class SoftmaxBound : public HeadMeasurement<SoftmaxBoundConfig> {
  public:
-  explicit SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots = {});
+  using HeadMeasurement::HeadMeasurement;
   void check() const override;
   Metrics compute(uint64_t seed) const override;
-  std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
-
- private:
-  SoftmaxBoundConfig config_;
-  HeadLoader loader_;
 };
 
 /// Metrics: `query_error` of the last query, `late_rms` (root mean square over late queries), `late_frobenius` (root of
 /// their sum, the paper's), `log10_paper` and `log10_sharp`, the least log10(bound / error) over queries,
 /// `log10_ratio`, our gain in sharpness at the last query, `sigma_next`, and `violations` of either bound. Throws Error
 /// for a head trained without a causal mask or with rotary positions, and for one of rank <= r, which loses nothing.
-class SvdBound : public Measurement {
+class SvdBound : public HeadMeasurement<SvdBoundConfig> {
  public:
-  explicit SvdBound(const SvdBoundConfig& config, const DataRoots& roots = {});
+  using HeadMeasurement::HeadMeasurement;
   void check() const override;
   Metrics compute(uint64_t seed) const override;
-  std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
-
- private:
-  SvdBoundConfig config_;
-  HeadLoader loader_;
 };
 
 /// Metrics: `map_error` the largest ‖B − B̃‖₂ and its `map_bound`, `logit_error` and `logit_bound`, `tightness` =
 /// map_bound / map_error, `logit_tightness`, `least_error` of any rank-r matrices, `rank_excess` = rank of B̃ beyond r,
 /// and for even r `pairs_error` and `mixed_error`, of two true heads of width r (see RopeErrors). Throws Error for maps
 /// of rank <= r, which lose nothing.
-class RopeBound : public Measurement {
+class RopeBound : public HeadMeasurement<RopeBoundConfig> {
  public:
-  explicit RopeBound(const RopeBoundConfig& config, const DataRoots& roots = {});
+  using HeadMeasurement::HeadMeasurement;
   void check() const override;
   Metrics compute(uint64_t seed) const override;
-  std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
-
- private:
-  RopeBoundConfig config_;
-  HeadLoader loader_;
 };
 
 /// The metric names of each config.

@@ -43,11 +43,6 @@ void validate(const SpectraConfig& config) {
   require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
 }
 
-SpectraMeasurement::SpectraMeasurement(const SpectraConfig& config, const DataRoots& roots)
-    : config_(config), model_(config.model, roots) {
-  validate(config);
-}
-
 void SpectraMeasurement::check() const {
   const int64_t layers = model().description().config.layers;
   require(config_.layer < layers, "{}: there is no layer {}, it has {}", config_.model.model, config_.layer, layers);
@@ -83,8 +78,6 @@ Metrics SpectraMeasurement::compute(uint64_t seed) const {
     for (const char* what : {"_rank", "_norm", "_energy"}) metrics[spectrum.name + std::string(what)] /= heads;
   return metrics;
 }
-
-std::map<std::string, std::string> SpectraMeasurement::data_hashes() const { return model().hashes(config_.text); }
 
 std::string SpectraMeasurement::describe() const {
   return fmt::format("spectra of the heads of layer {} of {}{}", config_.layer, config_.model.model,

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "tasks/measure/studied_model.h"
-#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
@@ -28,19 +27,12 @@ void validate(const SpectraConfig& config);
 /// ranks X_rank, the least and the largest of them least_X_rank and most_X_rank, the mean of their largest singular
 /// values X_norm, and of the share of energy that `rank` values hold, X_energy. And `narrower_heads`, how many have a
 /// weighted rank below that of their product.
-class SpectraMeasurement : public Measurement {
+class SpectraMeasurement : public ModelMeasurement<SpectraConfig> {
  public:
-  SpectraMeasurement(const SpectraConfig& config, const DataRoots& roots);
+  using ModelMeasurement::ModelMeasurement;
   void check() const override;
   Metrics compute(uint64_t seed) const override;
-  std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
-
- private:
-  StudiedModel& model() const { return model_.get(); }
-
-  SpectraConfig config_;
-  mutable HeldModel model_;
 };
 
 /// The names of its metrics.

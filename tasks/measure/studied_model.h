@@ -12,6 +12,7 @@
 #include "tasks/measure/attention_probe.h"
 #include "tasks/measure/head_spectra.h"
 #include "tasks/measure/model_by_device.h"
+#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
@@ -120,6 +121,21 @@ class HeldModel {
   DataRoots roots_;
   std::mutex opening_;
   std::shared_ptr<StudiedModel> model_;
+};
+
+/// A measurement of the config's `model` on its `text`.
+template <class Config>
+class ModelMeasurement : public ConfiguredMeasurement<Config> {
+ public:
+  ModelMeasurement(const Config& config, const DataRoots& roots)
+      : ConfiguredMeasurement<Config>(config), model_(config.model, roots) {}
+  std::map<std::string, std::string> data_hashes() const override { return model().hashes(this->config_.text); }
+
+ protected:
+  StudiedModel& model() const { return model_.get(); }
+
+ private:
+  mutable HeldModel model_;
 };
 
 }  // namespace headroom::tasks

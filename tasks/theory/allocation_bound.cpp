@@ -28,8 +28,7 @@ void validate(const AllocationBoundConfig& config) {
   require(config.width % config.heads == 0, "heads: {} does not divide the width {}", config.heads, config.width);
 }
 
-AllocationBound::AllocationBound(const AllocationBoundConfig& config) : config_(config) {
-  validate(config);
+AllocationBound::AllocationBound(const AllocationBoundConfig& config) : ConfiguredMeasurement(config) {
   value_ = config.curve == Curve::budget
                ? budget_curve(config.width, config.token_dim, config.heads)
                : equal_heads(norms(config), config.heads, config.width / config.heads,

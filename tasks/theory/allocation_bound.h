@@ -27,7 +27,7 @@ struct AllocationBoundConfig {
 void validate(const AllocationBoundConfig& config);
 
 /// One metric, "bound": the curve's value.
-class AllocationBound : public Measurement {
+class AllocationBound : public ConfiguredMeasurement<AllocationBoundConfig> {
  public:
   explicit AllocationBound(const AllocationBoundConfig& config);
 
@@ -35,7 +35,6 @@ class AllocationBound : public Measurement {
   std::string describe() const override;
 
  private:
-  AllocationBoundConfig config_;
   double value_ = 0;
 };
 

@@ -69,10 +69,6 @@ void validate(const ExponentialSumConfig& config) {
   require(config.rate > 0 && std::isfinite(config.rate), "rate: expected > 0, got {}", config.rate);
 }
 
-ExponentialSumMeasurement::ExponentialSumMeasurement(const ExponentialSumConfig& config) : config_(config) {
-  validate(config);
-}
-
 Metrics ExponentialSumMeasurement::compute(uint64_t) const {
   const int64_t lag = config_.lag, terms = config_.terms;
   const auto m = static_cast<double>(terms), t = static_cast<double>(lag);

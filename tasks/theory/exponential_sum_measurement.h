@@ -28,14 +28,11 @@ void validate(const ExponentialSumConfig& config);
 /// how far the certificate is from proving l1 >= 1 (0 beyond the lag), `log10_gain` of the fit that reaches l1, and
 /// `f32_error`, `bf16_error`, `f64_error`, the least l1 + ε·gain with at most `terms` heads on Chebyshev nodes; with
 /// float_limits `f32_limit` and `bf16_limit`, that of any number of heads on any rates.
-class ExponentialSumMeasurement : public Measurement {
+class ExponentialSumMeasurement : public ConfiguredMeasurement<ExponentialSumConfig> {
  public:
-  explicit ExponentialSumMeasurement(const ExponentialSumConfig& config);
+  using ConfiguredMeasurement::ConfiguredMeasurement;
   Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
-
- private:
-  ExponentialSumConfig config_;
 };
 
 /// The metric names of a config.

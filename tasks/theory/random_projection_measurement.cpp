@@ -18,10 +18,6 @@ void validate(const RandomProjectionConfig& config) {
   require(config.delta > 0 && config.delta < 1, "delta: expected (0, 1), got {}", config.delta);
 }
 
-RandomProjectionMeasurement::RandomProjectionMeasurement(const RandomProjectionConfig& config) : config_(config) {
-  validate(config);
-}
-
 Metrics RandomProjectionMeasurement::compute(uint64_t seed) const {
   const ProjectionLaw law(config_.dim, config_.rank);
   const std::vector<double> squares = sample_residuals(config_.dim, config_.rank, config_.samples, seed);

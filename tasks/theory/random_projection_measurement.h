@@ -23,14 +23,11 @@ void validate(const RandomProjectionConfig& config);
 /// errors, `distance` Kolmogorov–Smirnov's of the samples to the Beta law, `tail` the share above √(1 − r/D) + ε with
 /// `exact_tail` and the lemma's `tail_bound` (c = 1/4), `union_residual` what a residual of N vectors exceeds with
 /// probability δ and the lemma's `union_bound`, and `tightness` = union_bound / union_residual.
-class RandomProjectionMeasurement : public Measurement {
+class RandomProjectionMeasurement : public ConfiguredMeasurement<RandomProjectionConfig> {
  public:
-  explicit RandomProjectionMeasurement(const RandomProjectionConfig& config);
+  using ConfiguredMeasurement::ConfiguredMeasurement;
   Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
-
- private:
-  RandomProjectionConfig config_;
 };
 
 /// The metric names of a config.

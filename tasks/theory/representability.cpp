@@ -275,8 +275,6 @@ double lower_bound(const RepresentabilityConfig& config) {
   return std::max({0.0, by_width, by_rows < difference ? 0 : by_rows});
 }
 
-Representability::Representability(const RepresentabilityConfig& config) : config_(config) { validate(config); }
-
 Metrics Representability::compute(uint64_t seed) const {
   const auto [served, maps] = shared_out(config_);
   const Tensor target = target_of(config_);

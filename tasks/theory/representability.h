@@ -52,17 +52,14 @@ void validate(const RepresentabilityConfig& config);
 /// span, so weights may be large. Fits end at 1e-14 of the variance, and no error below 1e-16 is reported.
 ///
 /// lower_bound() gives the error that no such layer can beat.
-class Representability : public Measurement {
+class Representability : public ConfiguredMeasurement<RepresentabilityConfig> {
  public:
-  explicit Representability(const RepresentabilityConfig& config);
+  using ConfiguredMeasurement::ConfiguredMeasurement;
   /// Metrics, with errors as shares of the target's variance: `relative_mse` of the best start, `median_start`,
   /// `worst_start`; `starts_reached`, the number within 2 times the best; `lower_bound`; `gain`, Σ_h |m_h| of the best
   /// start, which multiplies rounding errors.
   Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
-
- private:
-  RepresentabilityConfig config_;
 };
 
 /// The target's unexplained share: Σ over scored entries of (K − Σ_h m_h A_h − m_0 I)² / Σ K² for scores (S, N, T, T)

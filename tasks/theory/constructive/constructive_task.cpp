@@ -48,8 +48,6 @@ ConstructionConfig construction_of(const ConstructiveConfig& c) {
   return out;
 }
 
-ConstructiveTask::ConstructiveTask(const ConstructiveConfig& config) : config_(config) { validate(config); }
-
 Metrics ConstructiveTask::compute(uint64_t seed) const {
   const ConstructionPlan plan = plan_construction(construction_of(config_));
   const double error =

@@ -36,15 +36,11 @@ ConstructionConfig construction_of(const ConstructiveConfig& config);
 /// Metrics: "sup_error", the largest error over the random inputs; "bound", Theorem 1's for this split of the width
 /// (shared: Corollary 1's least at this width); "tightness", bound / sup_error; for mended constructions also
 /// "worst_case" and "sharp_bound".
-class ConstructiveTask : public Measurement {
+class ConstructiveTask : public ConfiguredMeasurement<ConstructiveConfig> {
  public:
-  explicit ConstructiveTask(const ConstructiveConfig& config);
-
+  using ConfiguredMeasurement::ConfiguredMeasurement;
   Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
-
- private:
-  ConstructiveConfig config_;
 };
 
 /// The metric names of a config.
