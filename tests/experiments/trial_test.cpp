@@ -158,7 +158,10 @@ TEST_CASE("a run tells once of each series that has all its trials, also where a
   const PlannedTrial& last = study.trials.back();
   REQUIRE(last.series == "b");
   const TemporaryFolder done, out;
-  RunOptions options{.out = done.path(), .jobs = 1, .output = ProgressOutput::none};
+  RunOptions options;
+  options.out = done.path();
+  options.jobs = 1;
+  options.output = ProgressOutput::none;
   REQUIRE(run_trials(study, options));
   options.out = out.path();
   const RunStore from(study_folder(study, done.path()) / "store.sqlite", RunStore::Access::read);
@@ -184,7 +187,9 @@ TEST_CASE("a run tells once of each series that has all its trials, also where a
 TEST_CASE("an error on what a series has come to ends that news, not the run") {
   const TemporaryFolder out;
   int asked = 0;
-  RunOptions options{.out = out.path(), .output = ProgressOutput::none};
+  RunOptions options;
+  options.out = out.path();
+  options.output = ProgressOutput::none;
   options.after_series = [&](const Analysis&, const std::string&) -> std::vector<std::string> {
     ++asked;
     headroom::fail("no verdict");
