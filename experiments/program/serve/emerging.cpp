@@ -38,7 +38,8 @@ Json made(const StoredRun& run) {
   const std::vector<Verdict>& verdicts = results.verdicts();
   const bool is_any_judged = std::any_of(verdicts.begin(), verdicts.end(),
                                          [](const Verdict& v) { return v.status != VerdictStatus::not_run; });
-  Json json = {{"answer", answer(results).words}, {"headline", is_any_judged ? headline(results) : ""}};
+  Json json = {{"answer", answer(results).words}, {"headline", ""}};
+  if (is_any_judged) json["headline"] = headline(results);
   const std::vector<Figure> figures = study_figures(results);
   const auto main = std::find_if(figures.begin(), figures.end(), [](const Figure& f) { return f.is_main; });
   if (main != figures.end()) json.update(figure_json(main->plot, main->caption));

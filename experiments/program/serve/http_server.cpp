@@ -387,7 +387,7 @@ void HttpServer::Library::end() {
   for (const auto& place : streams)
     if (const SharedStream stream = place.lock()) stream->end();
   MHD_stop_daemon(std::exchange(daemon, nullptr));
-  if (listening != MHD_INVALID_SOCKET) close(listening);
+  close(listening);
 }
 
 HttpServer::HttpServer(Handler check, Handler handler, const std::string& address, int port, const HttpRules& rules) {

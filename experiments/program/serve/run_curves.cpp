@@ -21,8 +21,9 @@ constexpr size_t most_trials = 200, most_points = 300, most_spots = 40, most_kep
 /// pointer.
 Layer layer_of(std::vector<std::pair<int64_t, double>> points, const std::string& name, size_t number) {
   std::erase_if(points, [](const auto& point) { return !std::isfinite(point.second); });
+  if (points.empty()) return {};
   const size_t size = points.size(), stride = size / most_points + 1;
-  Layer layer{.legend = size == 0 ? "" : fmt::format("{}: {}", name, rounded(points.back().second, 4)),
+  Layer layer{.legend = fmt::format("{}: {}", name, rounded(points.back().second, 4)),
               .colour = category(number),
               .style = static_cast<int>(number / kCategories),
               .points = size == 1,

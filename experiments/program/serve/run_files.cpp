@@ -46,10 +46,10 @@ struct Descriptor {
 };
 
 /// Opens a path under `root`, both without links. Each step starts from the folder that the one before has opened, so
-/// no name can become a link in between. Returns -1 on failure.
+/// no name can become a link in between. Returns -1 on failure, as does any step from -1.
 int opened_under(const fs::path& root, const fs::path& path) {
   int at = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  for (auto part = path.begin(); part != path.end() && at >= 0; ++part) {
+  for (auto part = path.begin(); part != path.end(); ++part) {
     const Descriptor folder(at);
     const bool is_last = std::next(part) == path.end();
     // O_NONBLOCK: a named pipe would wait for a writer.

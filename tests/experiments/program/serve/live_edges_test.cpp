@@ -13,6 +13,7 @@
 #include "experiments/program/serve/answer_bodies.h"
 #include "experiments/program/serve/connections.h"
 #include "experiments/program/serve/job_threads.h"
+#include "experiments/program/serve/run_files.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "tests/experiments/program/serve/served.h"
 #include "tests/experiments/shared_run.h"
@@ -92,9 +93,16 @@ TEST_CASE("handlers that throw, streams that fail, bodies too many and a server 
   CHECK(get(port, "/large2").status == 503);
   Connection& parts = ask("/parts");
   CHECK(parts.read_until("\n\n").size() > 100000);
+  Connection& late = ask("/");
+  CHECK(contains(late.read_until("\r\n\r\n"), "200 OK"));
+  late.pass("\r\n\r\n");
   for (int i = 0; i < 6; ++i) ask("/waits");  // two more than threads
   while (waits < 4) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   server.stop();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  late.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");  // while others are still answered
+  late.read_until("");
+  CHECK(late.unread().empty());
   goes_on = 1;
   thread.join();
   CHECK(waits == 4);  // requests that waited for a thread are dropped
@@ -217,6 +225,73 @@ TEST_CASE("a trial that is trained again shows its new value, or none where it r
   const Json run = json_of(get(served.port(), "/api/run/small/quick"));
   CHECK(run["trials"][0]["value"] == 0.5);
   CHECK(run["trials"][1]["value"].is_null());
+  runs.store.put(stored_trial(1, 1, 0.25));
+  CHECK(
+      comes(served.port(), "/api/run/small/quick", [](const Json& now) { return now["trials"][0]["value"] == 0.25; }));
+}
+
+TEST_CASE("a live curve ends where its trial's lease is, and begins there before its first point") {
+  Runs runs;
+  const Owner owner = this_process();
+  const double now = wall_clock();
+  for (const int seed : {1, 2}) runs.store.acquire(stored_place(1, seed).id, "", owner, {}, now);
+  for (const int step : {10, 13}) runs.store.renew({{"id1-1-40", "", owner, 0, step, 4000, 8.0 / step}}, now);
+  runs.store.renew({{"id1-2-40", "", owner, 0, 7, 0, 3.0}}, now);
+  const Served served(runs.out);
+  const Json lines = json_of(get(served.port(), "/api/run/small/quick/curves?trials=id1-1-40,id1-2-40"))["lines"];
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0]["name"] == "heads=1 seed=1: 0.6154");
+  CHECK(lines[1]["name"] == "heads=1 seed=2: 3.000");
+}
+
+TEST_CASE("only layers with a name and with marks are named beside a figure") {
+  Plot plot;
+  plot.x = plot.y = fit_axis(Scale::linear, {1, 2});
+  for (const char* legend : {"a", "", "b"}) plot.layers.push_back({.legend = legend, .marks = {{1, 2}}});
+  plot.layers.back().marks.clear();
+  const auto lines = figure_json(plot, "")["lines"];
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["name"] == "a");
+}
+
+TEST_CASE("curves of more trials than are drawn at once, and than are kept") {
+  const TemporaryFolder folder;
+  RunStore store(folder.path() / "runs" / "small" / "quick" / "store.sqlite");
+  std::vector<int64_t> seeds(1200);
+  for (size_t i = 0; i < seeds.size(); ++i) seeds[i] = static_cast<int64_t>(i);
+  planned(store, "many", {1}, seeds);
+  store.take_over({}, [&](const RunStore::TakeTrial& take) {
+    for (const int64_t seed : seeds) {
+      TrialRecord trial = stored_trial(1, seed, 0.5);
+      trial.attempts = 1;
+      take(trial);
+    }
+  });
+  const Served served(folder.path() / "runs");
+  const auto curves = [&](size_t from, size_t count) {
+    std::string path = "/api/run/small/quick/curves?trials=";
+    for (size_t i = from; i < from + count; ++i) path += fmt::format("id1-{}-40,", i);
+    return json_of(get(served.port(), path))["lines"];
+  };
+  const Json first = curves(0, 200);
+  CHECK(first.size() == 200);
+  CHECK(curves(0, 201) == first);
+  for (size_t from = 200; from < 1200; from += 200) CHECK(curves(from, 200).size() == 200);
+  CHECK(curves(0, 200) == first);
+}
+
+TEST_CASE("a file is served from its folder alone, which lies under that of all runs") {
+  Runs runs;
+  write_bytes(runs.run / "a.html", "words");
+  fs::create_directory(runs.run / "inner");
+  write_bytes(runs.run / "inner" / "a.html", "words");
+  CHECK(served_file(runs.out, runs.run, "a.html").file);
+  for (const char* name : {"", "inner/a.html", ".a.html", "none.html"})
+    CHECK_FALSE(served_file(runs.out, runs.run, name).file);
+  CHECK_FALSE(served_file(runs.out, runs.run, std::string("a\0.html", 7)).file);
+  CHECK_FALSE(served_file(runs.out, runs.out / "none", "a.html").file);
+  CHECK_FALSE(served_file(runs.out / "none", runs.run, "a.html").file);
+  CHECK_FALSE(served_file(runs.run / "inner", runs.run, "a.html").file);
 }
 
 TEST_CASE("a shared run is shown as its shards grow, and says which lines it cannot read") {
@@ -231,17 +306,18 @@ TEST_CASE("a shared run is shown as its shards grow, and says which lines it can
   const auto shown = [&] { return json_of(get(served.port(), "/api/run/small/quick")); };
   CHECK(shown()["finished"] == 0);
   store.put(ended("a", 0.5));
-  const auto comes = [&](const auto& condition) {
-    for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(50)))
-      if (condition(shown())) return true;
-    return false;
-  };
-  CHECK(comes([](const Json& now) { return now["finished"] == 1 && now["trials"][0]["value"] == 0.55; }));
-  write_bytes(run / "shards" / "x-1.jsonl", "not a line\nnor this\n");
-  CHECK(comes([](const Json& now) { return contains(now["problem"].get<std::string>(), "x-1.jsonl"); }));
+  const auto becomes = [&](const auto& fits) { return comes(served.port(), "/api/run/small/quick", fits); };
+  CHECK(becomes([](const Json& now) { return now["finished"] == 1 && now["trials"][0]["value"] == 0.55; }));
+  for (const auto& [text, more] : {std::pair{"not a line\n", false}, std::pair{"not a line\nnor this\n", true}}) {
+    write_bytes(run / "shards" / "x-1.jsonl", text);
+    CHECK(becomes([more = more](const Json& now) {
+      const std::string problem = now["problem"];
+      return contains(problem, "x-1.jsonl") && contains(problem, "; and 1 more") == more;
+    }));
+  }
   for (const auto& file : fs::directory_iterator(run / "shards"))
     if (file.path().extension() == ".jsonl") fs::remove(file.path());
-  CHECK(comes([](const Json& now) { return now["finished"] == 0; }));
+  CHECK(becomes([](const Json& now) { return now["finished"] == 0; }));
 }
 
 TEST_CASE("a page that watches a run hears that it is gone") {

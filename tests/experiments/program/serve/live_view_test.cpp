@@ -123,6 +123,13 @@ TEST_CASE("a run's answer and figure are those of its report, as far as it is") 
   CHECK(contains(get(served.port(), "/assets/figure.css").body, "--c0: #"));
   CHECK(get(served.port(), "/api/run/small/paper/figure").body == text);
   CHECK(json_of(get(served.port(), "/api/run/other/quick/figure")) == Json{{"ended", 1}});
+  const fs::path begun = file.folder() / "begun";
+  RunStore(begun / "small/paper/store.sqlite").set_plan(RunStore(out / "small/paper/store.sqlite").study(), {});
+  write_bytes(begun / "small/paper/summary.json",
+              R"({"title": "", "progress": "", "paper_claims": "1 holds", "our_claims": "", "seconds": 0})");
+  const Served other_served(begun);
+  CHECK(json_of(get(other_served.port(), "/api/run/small/paper/figure"))["headline"] == "");
+  CHECK(json_of(get(other_served.port(), "/api/runs"))["runs"][0]["paper_claims"] == "1 holds");
   std::string all = "/api/compare?";
   for (const char name : std::string("abcdefgh")) all += fmt::format("{}=small/paper&", name);
   CHECK(contains(json_of(get(served.port(), all))["figure"]["wide"].get<std::string>(), "<svg "));
@@ -243,12 +250,8 @@ TEST_CASE("notes and tags are kept as written, and bad ones are refused") {
   CHECK(change("note", Json{{"add", text}}.dump()) == 200);
   CHECK(change("tag", R"({"add": "<b>"})") == 200);
   CHECK(runs.store.notes()[0].text == text);
-  Json shown;
-  for (int i = 0; i < 100 && shown["notes"].empty(); ++i) {  // a snapshot may be half a second old
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    shown = json_of(get(served.port(), "/api/run/small/quick"));
-  }
-  CHECK(shown["notes"][0]["text"] == text);
+  CHECK(comes(served.port(), "/api/run/small/quick",
+              [&](const Json& now) { return now["notes"].size() == 1 && now["notes"][0]["text"] == text; }));
   CHECK(runs.store.tags() == std::vector<std::string>{"<b>"});
   for (const char* body : {"", "{", "[]", "1", "{}", R"({"add": 1})", R"({"remove": "x"})", "null"}) {
     INFO(body);
@@ -349,6 +352,10 @@ TEST_CASE("two hundred trials are shown whole") {
   CHECK(run["trials"].size() == 200);
   CHECK(run["finished"] == 100);
   CHECK(run["trials"][99]["value"] == 0.5);
+  for (const int64_t seed : seeds) store.put(stored_trial(2, seed, 0.25));
+  CHECK(comes(served.port(), "/api/run/small/quick", [](const Json& now) {
+    return now["finished"] == 200 && now["trials"][0]["value"] == 0.5 && now["trials"][199]["value"] == 0.25;
+  }));
 }
 
 TEST_CASE("a store that is damaged, of another kind or gone hides no other") {

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,6 +36,14 @@ class Served {
 };
 
 inline Json json_of(const Reply& reply) { return Json::parse(reply.body, nullptr, false); }
+
+/// Asks again, for ten seconds, until an answer fits: a snapshot may be half a second old. False if none did.
+template <class F>
+bool comes(int port, const std::string& path, const F& fits) {
+  for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(50)))
+    if (fits(json_of(get(port, path)))) return true;
+  return false;
+}
 
 /// The data of the next event of a stream.
 inline Json next_event(Connection& stream) {
