@@ -102,8 +102,7 @@ double LeaseFiles::now() const {
 
 bool LeaseFiles::take(const Lease& lease, const StillCounts& still_counts) const {
   make_inner_folder(folder_);
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   for (int tries = 0; tries < 3; ++tries) {
     const OpenFile file(folder, lease.trial, O_RDWR | O_CREAT | O_EXCL);
     if (file.is_open()) {

@@ -102,7 +102,7 @@ std::string OpenFolder::set_aside(const std::string& name, SetAside how) const {
 void make_inner_folder(const std::filesystem::path& folder) {
   struct stat status {};
   if (fstatat(AT_FDCWD, folder.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) make_run_folder(folder);
-  if (const OpenFolder made(folder); !made.is_open()) made.complain();
+  const RequiredFolder made(folder);
 }
 
 bool is_set_aside(std::string_view name) {
@@ -137,6 +137,11 @@ OpenFile::~OpenFile() {
 }
 
 bool OpenFile::is_missing() const { return error_ == ENOENT || error_ == ESTALE; }
+
+bool OpenFile::is_there() const {
+  if (!is_open() && !other_ && !is_missing()) complain("cannot be read");
+  return !is_missing();
+}
 
 bool OpenFile::is_taken() const { return error_ == EEXIST; }
 

@@ -57,6 +57,13 @@ class OpenFolder {
   int fd_, error_;
 };
 
+/// A folder that must be there: else throws Error naming it.
+struct RequiredFolder : OpenFolder {
+  explicit RequiredFolder(const std::filesystem::path& path) : OpenFolder(path) {
+    if (!is_open()) complain();
+  }
+};
+
 /// Makes a folder of a run's folder, and that one. Throws Error naming it, also where a link has its name.
 void make_inner_folder(const std::filesystem::path& folder);
 
@@ -76,6 +83,8 @@ class OpenFile {
   bool is_open() const { return fd_ >= 0; }
   /// There is no such file; it may just have been removed by another host.
   bool is_missing() const;
+  /// False for such a file; true for one that is open, and for other(). Throws Error where it cannot be read.
+  bool is_there() const;
   /// An open with O_EXCL found the file.
   bool is_taken() const;
   /// This user may not open it.

@@ -56,8 +56,7 @@ Seals seals_of(const OpenFile& file, const std::set<int64_t>& numbers) {
 /// Writes a shard anew without what cannot be read and the lines of those seals. What was done; "" for nothing.
 std::string take_out(const OpenFolder& folder, const std::string& name, const Seals& others) {
   const OpenFile file(folder, name, O_RDONLY);
-  if (file.is_missing()) return "";
-  if (!file.is_open() && !file.other()) file.complain("cannot be read");
+  if (!file.is_there()) return "";
   int64_t kept = 0;
   if (file.is_open() && each_sound(file, others, [&](std::string_view) { ++kept; })) return "";
   const std::string path = file.path().string();
@@ -90,8 +89,7 @@ bool is_running_here(const std::string& writer) {
 }  // namespace
 
 std::vector<std::string> Shards::repair(const std::vector<Fault>& others) const {
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   std::map<std::string, std::set<int64_t>> lines;  // by shard
   for (const Fault& fault : others) lines[fault.file.filename().string()].insert(fault.line);
   Seals taken;  // a copy of a line in another shard was not read, and goes with it
@@ -110,8 +108,7 @@ std::vector<std::string> Shards::repair(const std::vector<Fault>& others) const 
 }
 
 void Shards::merge(double now, const std::set<std::string>& writers) {
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   std::vector<std::pair<std::string, FileLook>> ended, held;
   for (const std::string& name : folder.names()) {
     const std::optional<FileLook> look = is_shard(name) ? folder.look_at(name) : std::nullopt;

@@ -26,7 +26,6 @@ bool is_in_place(const OpenFolder& folder, const OpenFile& file) {
 
 RunFacts read_facts_file(const OpenFile& file) {
   require(!file.other(), "is {}, not a file", file.other() ? file.other() : "");
-  if (!file.is_open()) file.complain("cannot be read");
   const size_t bytes = file.look().bytes;
   require(bytes <= most_facts, "has {} bytes: expected at most {}", bytes, most_facts);
   return parse_facts_line(file.read(0, bytes));
@@ -60,8 +59,7 @@ void Shards::make_own(const OpenFolder& folder) {
 }
 
 void Shards::write_own(const std::string& text) {
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   for (int looks = 0; looks < most_looks; ++looks) {
     if (!own_ || !is_in_place(folder, *own_)) {
       own_.reset();
@@ -85,8 +83,7 @@ void Shards::write_own(const std::string& text) {
 }
 
 void Shards::each_new(const std::function<void(ShardLine&&)>& f) {
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   bool has_gone = true;
   // A shard that goes between two looks was merged into one that was there before: then the folder is read once more.
   for (int looks = 0; has_gone && looks < most_looks; ++looks) {
@@ -108,8 +105,7 @@ void Shards::each_new(const std::function<void(ShardLine&&)>& f) {
 bool Shards::read_new(const OpenFolder& folder, const std::string& name, Place& place,
                       const std::function<void(ShardLine&&)>& f) {
   const OpenFile file(folder, name, O_RDONLY);
-  if (file.is_missing()) return false;
-  if (!file.is_open() && !file.other()) file.complain("cannot be read");
+  if (!file.is_there()) return false;
   const std::optional<FileLook> look = file.is_open() ? file.look() : folder.look_at(name);
   if (!look) return false;
   // Lines are only added; a file with other bytes is another one.
@@ -171,13 +167,12 @@ std::vector<Fault> Shards::faults() const {
 }
 
 void Shards::replace(const char* name, const RunFacts& facts) const {
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   const std::string line = facts_line_of(facts);
   try {
     const OpenFile there(folder, name, O_RDONLY);
     if (there.is_open() && there.read(0, line.size() + 1) == line) return;
-    if (!there.is_missing()) read_facts_file(there);
+    if (there.is_there()) read_facts_file(there);
   } catch (const Error&) {
     folder.set_aside(name);
   }
@@ -189,8 +184,7 @@ bool Shards::read_facts(const OpenFolder& folder, const char* name, FactsFile& k
   if (!look) known = {};
   if (!look || *look == known.look) return false;
   const OpenFile file(folder, name, O_RDONLY);
-  if (file.is_missing()) return false;
-  if (!file.is_open() && !file.other()) file.complain("cannot be read");
+  if (!file.is_there()) return false;
   known.look = *look;
   known.fault.reset();
   try {
@@ -203,8 +197,7 @@ bool Shards::read_facts(const OpenFolder& folder, const char* name, FactsFile& k
 }
 
 std::optional<RunFacts> Shards::new_facts() {
-  const OpenFolder folder(folder_);
-  if (!folder.is_open()) folder.complain();
+  const RequiredFolder folder(folder_);
   const bool has_plan = read_facts(folder, "plan.json", plan_), has_notes = read_facts(folder, "notes.json", notes_);
   if (!has_plan && !has_notes) return std::nullopt;
   return RunFacts{plan_.facts.facts, plan_.facts.plan, notes_.facts.tags, notes_.facts.notes};
