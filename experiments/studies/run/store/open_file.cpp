@@ -125,9 +125,10 @@ OpenFile::OpenFile(const OpenFolder& folder, const std::string& name, int flags)
   if (other_) return;
   // O_NONBLOCK: another process may have put a named pipe there since, whose open would wait for a writer.
   fd_ = openat(folder.fd(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
-  if (fd_ < 0) error_ = errno;
-  else other_ = fstat(fd_, &status) == 0 ? models::other_than_regular(status.st_mode) : "gone";
-  if (!other_) return;
+  const bool is_known = fd_ >= 0 && fstat(fd_, &status) == 0;
+  if (!is_known) error_ = errno;
+  else other_ = models::other_than_regular(status.st_mode);
+  if (fd_ < 0 || (is_known && !other_)) return;
   close(fd_);
   fd_ = -1;
 }
