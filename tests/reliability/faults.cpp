@@ -1,13 +1,16 @@
 // Preloaded: one call of the process fails, or all from one on. HEADROOM_FAULT=KIND:N[:SECONDS]; the N-th call counts,
 // from 1, once the process has opened a study's file (*.toml):
 //   write, sync, rename, open, read, malloc   that one call fails
+//   stat, look, touch, list                   likewise: fstat(), statx() and fstatat(), futimens(), readdir()
 //   full                                      it and every later write fails: the disk is full
 //   short                                     it and every later read gives at most seven bytes
 //   clock                                     from it on the wall clock is SECONDS ahead; this one counts from the
 //   start
 // HEADROOM_FAULT_COUNTS=FILE: how many calls of each kind there were, a line "KIND COUNT" each, at the end.
 // Calls on standard streams, the system's folders and what is no regular file or folder neither count nor fail.
+// A test that is linked with this instead makes its own calls fail (failing_calls.h).
 #undef _FILE_OFFSET_BITS  // else open is open64 here, and there are two of each
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,20 +26,39 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
+
+#include "tests/reliability/failing_calls.h"
 
 extern "C" void* __libc_malloc(size_t);
 extern "C" void* __libc_memalign(size_t, size_t);
 
 namespace {
 
-enum Kind { write_kind, sync_kind, rename_kind, open_kind, read_kind, malloc_kind, full_kind, short_kind, clock_kind };
-constexpr int kinds = 9;
-constexpr const char* names[kinds] = {"write", "sync", "rename", "open", "read", "malloc", "full", "short", "clock"};
+enum Kind {
+  write_kind,
+  sync_kind,
+  rename_kind,
+  open_kind,
+  read_kind,
+  stat_kind,
+  look_kind,
+  touch_kind,
+  list_kind,
+  malloc_kind,
+  full_kind,
+  short_kind,
+  clock_kind
+};
+constexpr int kinds = 13;
+constexpr const char* names[kinds] = {"write", "sync", "rename", "open", "read",  "stat", "look",
+                                      "touch", "list", "malloc", "full", "short", "clock"};
 
 std::atomic<long> counts[kinds];
-std::atomic<bool> is_armed = false;
-int wanted = -1;
-long at = 0, seconds = 0;
+std::atomic<bool> is_armed = false, is_test = false;  // a test's thousands of syncs would take minutes: none is done
+int wanted = -1, own_error = -1;
+long at = 0, calls = 1, seconds = 0;
+std::function<void()> before;
 
 __attribute__((constructor)) void read_wish() {
   const char* const wish = std::getenv("HEADROOM_FAULT");
@@ -62,9 +84,14 @@ __attribute__((destructor)) void write_counts() {
 bool fails(Kind kind, int error) {
   if (!is_armed) return false;
   const long n = ++counts[kind];
-  if (kind != wanted || n < at || (n > at && kind <= malloc_kind)) return false;
-  errno = error;
-  return true;
+  if (kind != wanted || n < at || (n >= at + calls && kind <= malloc_kind)) return false;
+  if (before && n == at) {
+    is_armed = false;
+    before();
+    is_armed = true;
+  }
+  errno = own_error >= 0 ? own_error : error;
+  return own_error != 0;
 }
 
 bool is_ours(const char* path) {
@@ -103,11 +130,35 @@ bool open_fails(int folder, const char* path, int flags) {
   return fails(open_kind, EMFILE);
 }
 
+bool sync_fails(int fd) { return is_armed && is_ours(fd) && fails(sync_kind, EIO); }
+
+bool look_fails(const char* path) { return is_armed && is_ours(path) && fails(look_kind, EIO); }
+
 mode_t mode_of(int flags, va_list more) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(more, int)) : 0;
 }
 
 }  // namespace
+
+namespace headroom::testing {
+
+FailingCalls::FailingCalls(const char* kind, long first, int error, long count, std::function<void()> action) {
+  wanted = static_cast<int>(
+      std::find_if(names, names + kinds, [&](const char* name) { return std::strcmp(name, kind) == 0; }) - names);
+  counts[wanted] = 0;
+  at = first, calls = count, own_error = error, before = std::move(action);
+  is_armed = is_test = true;
+}
+
+FailingCalls::~FailingCalls() {
+  is_armed = false;
+  wanted = own_error = -1;
+  before = nullptr;
+}
+
+bool FailingCalls::are_reached() const { return counts[wanted] >= at; }
+
+}  // namespace headroom::testing
 
 #define REAL(name) static const auto real = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
@@ -166,11 +217,11 @@ ssize_t pread64(int fd, void* to, size_t count, off64_t where) {
 }
 int fsync(int fd) {
   REAL(fsync);
-  return is_armed && is_ours(fd) && fails(sync_kind, EIO) ? -1 : real(fd);
+  return sync_fails(fd) ? -1 : is_test ? 0 : real(fd);
 }
 int fdatasync(int fd) {
   REAL(fdatasync);
-  return is_armed && is_ours(fd) && fails(sync_kind, EIO) ? -1 : real(fd);
+  return sync_fails(fd) ? -1 : is_test ? 0 : real(fd);
 }
 int rename(const char* from, const char* to) noexcept {
   REAL(rename);
@@ -179,6 +230,26 @@ int rename(const char* from, const char* to) noexcept {
 int renameat2(int from, const char* name, int to, const char* other, unsigned flags) noexcept {
   REAL(renameat2);
   return fails(rename_kind, EIO) ? -1 : real(from, name, to, other, flags);
+}
+int fstat64(int fd, struct stat64* to) noexcept {
+  REAL(fstat64);
+  return is_armed && is_ours(fd) && fails(stat_kind, EIO) ? -1 : real(fd, to);
+}
+int fstatat64(int folder, const char* path, struct stat64* to, int flags) noexcept {
+  REAL(fstatat64);
+  return look_fails(path) ? -1 : real(folder, path, to, flags);
+}
+int statx(int folder, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
+  REAL(statx);
+  return look_fails(path) ? -1 : real(folder, path, flags, mask, to);
+}
+int futimens(int fd, const timespec* times) noexcept {
+  REAL(futimens);
+  return is_armed && is_ours(fd) && fails(touch_kind, EPERM) ? -1 : real(fd, times);
+}
+dirent64* readdir64(DIR* list) {
+  REAL(readdir64);
+  return fails(list_kind, EIO) ? nullptr : real(list);
 }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have their own
 void* malloc(size_t size) noexcept { return fails(malloc_kind, ENOMEM) ? nullptr : __libc_malloc(size); }
