@@ -73,7 +73,7 @@ ProbeResults made_up() {
     for (const double position : {2.0, 4.0, 8.0, 16.0}) head.at_position.push_back(query(falls ? 1 / position : 0.25));
     head.last[1].sink_mass = i == 1 ? 0.95 : 0.1;
     head.largest_norm = 0.4;
-    head.spectra = {i / 2, i % 2, values(8), values(7), values(8), values(ranks[i]), {}};
+    head.spectra = {i / 2, i % 2, values(8), values(7), values(8), values(ranks[i])};
     r.probe.probes.push_back(head);
   }
   return r;
