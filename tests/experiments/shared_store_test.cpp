@@ -396,6 +396,13 @@ TEST_CASE("what the lines of one trial come to does not depend on their order") 
   one.validation["none"] = 1;
   std::ofstream(run.folder / "shards" / "x-1.jsonl") << shard_line_of(none) << shard_line_of(one);
   CHECK(contains(faults_of(run.store).at(0), "differ: validation none nan and 1 in "));
+  TrialRecord fewer = line(20, 1, "x"), of_other_data = line(20, 1, "x");
+  fewer.test.clear();
+  of_other_data.data = {{"corpus.txt", "cd34"}};
+  std::ofstream(run.folder / "shards" / "x-1.jsonl") << shard_line_of(none) << shard_line_of(fewer);
+  CHECK(contains(faults_of(run.store).at(0), "differ: test mse 1.1 and nan in "));
+  std::ofstream(run.folder / "shards" / "x-1.jsonl") << shard_line_of(none) << shard_line_of(of_other_data);
+  CHECK(contains(faults_of(run.store).at(0), "differ: the files of their data in "));
 }
 
 TEST_CASE("a trial that ended elsewhere since is done, also one that failed again") {
