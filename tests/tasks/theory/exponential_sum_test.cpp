@@ -122,6 +122,7 @@ TEST_CASE("the construction that the lemma cites, as we read it") {
 }
 
 TEST_CASE("exponential sums refuse what makes no sense") {
+  CHECK_THROWS_WITH(best_float_fit(0, 2, 0.1), "exponential sum: lag 0 and terms 2 must be >= 1");
   CHECK_THROWS_WITH(best_float_fit(1, 4, 0), "float fit: unit roundoff 0 must be in (0, 1)");
   CHECK_THROWS_WITH(chebyshev_nodes(1.5, 4), "chebyshev nodes: scale 1.5 must be in (0, 1), terms 4 >= 1");
   CHECK_THROWS_WITH(geometric_rates(2, 1, 4),
