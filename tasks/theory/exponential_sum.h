@@ -19,13 +19,15 @@ struct ExponentialSum {
 /// Elementary symmetric polynomials e_0 … e_m of the nodes, optionally leaving one out.
 std::vector<double> elementary_symmetric(const std::vector<double>& nodes, std::optional<size_t> without = {});
 
-/// Proves the law's first half, that the best ℓ1 error of δ_T by at most T exponentials is 1: y with |y_t| <= 1, y_T = 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that Σ_t
-/// |δ_T(t) − f(t)| >= y_T = 1 for any amplitudes. y_t = p_{t−T+J} / p_J from the coefficients of Π (z − x_k), p_J the
-/// largest. From t = 0 on. Throws Error unless the nodes are in (0, 1) and at most `lag` of them.
+/// Proves the law's first half, that the best ℓ1 error of δ_T by at most T exponentials is 1: y with |y_t| <= 1, y_T =
+/// 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that Σ_t |δ_T(t) − f(t)| >= y_T = 1 for any amplitudes. y_t =
+/// p_{t−T+J} / p_J from the coefficients of Π (z − x_k), p_J the largest. From t = 0 on. Throws Error unless the nodes
+/// are in (0, 1) and at most `lag` of them.
 std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag);
 
-/// The law's second half, that T + 1 come as near to 0 as wanted: the sum that equals [t = lag] for t = 0 … m − 1, with m > lag distinct nodes. Amplitudes, l1
-/// and gain in closed form without cancellation: all later f(t) have one sign, and
+/// The law's second half, that T + 1 come as near to 0 as wanted: the sum that equals [t = lag] for t = 0 … m − 1, with
+/// m > lag distinct nodes. Amplitudes, l1 and gain in closed form without cancellation: all later f(t) have one sign,
+/// and
 ///   l1 = S_{m−T}(x) / Π (1 − x_k),   S_r = Σ_{j>=r} (−1)^{j−r} e_j(x),   e_j elementary symmetric,
 /// which is Π 1/(1 − x_k) − 1 at m = T + 1, and falls to 0 as all nodes do. Throws Error unless lag >= 0 and the nodes
 /// are distinct, in (0, 1), and more than `lag`.

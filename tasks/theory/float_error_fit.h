@@ -30,7 +30,8 @@ class HeadFitter {
   HeadFitter(int64_t most, double epsilon);
 
   /// A lag's fits, by number of heads from 1 on; each no worse than the one before and than best_float_fit() with its
-  /// Chebyshev nodes. With m <= lag heads the best is exactly 1 (a theorem, see certificate()). Throws Error if lag < 1.
+  /// Chebyshev nodes. With m <= lag heads the best is exactly 1 (a theorem, see certificate()). Throws Error if lag
+  /// < 1.
   std::vector<HeadFit> fits(int64_t lag) const;
   /// A lower bound for any number of heads with nodes up to largest_fit_node: y_lag of a dual y with |Σ_t y_t x^t| <=
   /// ε/(1 − x), checked on a fine grid of x with its maxima polished. Tight to about 1 % if fits() finds any.
