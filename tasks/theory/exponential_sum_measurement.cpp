@@ -88,7 +88,7 @@ Metrics ExponentialSumMeasurement::compute(uint64_t) const {
       break;
   }
   metrics["paper_bound"] = extraction_error(lag, m);
-  // 50/e is the least C for which C e^{0.02T}/m is above 1 for all m <= T: at T = m = 50 it is 1.
+  // 50/e is the least C for which C e^{0.02T}/m is at least 1 for all m <= T: at T = m = 50 it is 1.
   metrics["true_bound"] = 50 / m * std::exp(0.02 * t - 1);
   metrics["log10_ratio"] = std::max(-16.0, std::log10(metrics["l1"] / metrics["paper_bound"]));
   return metrics;

@@ -1,6 +1,9 @@
 #include "tasks/theory/exponential_sum.h"
 
 #include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
 
 #include "engine/error.h"
 #include "tasks/theory/allocation.h"
@@ -20,7 +23,85 @@ double paper_bound(const nlohmann::json& row, int64_t terms) {
   return extraction_error(row["T"], static_cast<double>(terms));
 }
 
+/// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best, and
+/// as near to 0 as wanted from there on.
+double best_l1(int64_t lag, int64_t terms) { return terms <= lag ? 1 : 0; }
+
+double smallest_true_constant() { return 50 / std::numbers::e; }
+
+/// The numbers of terms for which the lemma's bound is below best_l1() at this lag: 1.3 e^{0.02T} < m <= T.
+struct TermRange {
+  int64_t first = 0, last = 0;
+};
+
+std::optional<TermRange> failing_terms(int64_t lag) {
+  // The bound falls in m: the first m at which it is below 1.
+  auto first = static_cast<int64_t>(extraction_error(lag, 1));
+  while (extraction_error(lag, static_cast<double>(first)) >= 1) ++first;
+  if (first > lag) return std::nullopt;
+  return TermRange{first, lag};
+}
+
+/// The lemma's C(1) = sup |Ψ'| / (1 − 1/e), with Ψ(x) = exp(−1/(1 − x²)); the paper rounds it to 1.3.
+struct BumpConstant {
+  double steepest = 0;  ///< sup |Ψ'|
+  double at = 0;        ///< the x > 0 that reaches it
+  double constant = 0;  ///< C(1)
+};
+
+BumpConstant bump_constant() {
+  const double at = std::pow(3, -0.25);  // Ψ'' = 0 there
+  const double steepest = 2 * at / std::pow(1 - at * at, 2) * std::exp(-1 / (1 - at * at));
+  return {steepest, at, steepest / (1 - 1 / std::numbers::e)};
+}
+
 }  // namespace
+
+TEST_CASE("the lemma's constant is what the paper says") {
+  const BumpConstant found = bump_constant();
+  const nlohmann::json& want = reference()["constants"];
+  CHECK(found.steepest == relative(want["sup_abs_bump_derivative"], 1e-12));
+  CHECK(found.at == relative(want["at_x"], 1e-12));
+  CHECK(found.steepest == relative(want["M_1"], 1e-12));
+  CHECK(found.constant == relative(want["C_1 = M_1/(1-1/e)"], 1e-12));
+  CHECK(found.constant == absolute(want["paper_rounds_to"], 0.05));
+}
+
+TEST_CASE("the law: 1 up to as many terms as the lag, 0 from there on; where the lemma contradicts it") {
+  const nlohmann::json& law = reference()["dichotomy"];
+  for (const auto& [lag, range] : law["failing_range_by_T"].items()) {
+    const std::optional<TermRange> found = failing_terms(std::stoll(lag));
+    CAPTURE(lag);
+    REQUIRE(found.has_value() == !range.is_null());
+    if (!found) continue;
+    CHECK(found->first == range[0].get<int64_t>());
+    CHECK(found->last == range[1].get<int64_t>());
+  }
+  CHECK(failing_terms(law["largest_T_with_a_failure"]));
+  for (int64_t lag = law["largest_T_with_a_failure"].get<int64_t>() + 1; lag < 400; ++lag)
+    CHECK_FALSE(failing_terms(lag));
+  const nlohmann::json& smallest = law["smallest_failing_case"];
+  CHECK_FALSE(failing_terms(1));
+  CHECK(best_l1(smallest["T"], smallest["m"]) == smallest["best_l1"].get<double>());
+  CHECK(paper_bound(smallest, smallest["m"]) == relative(smallest["bound"]));
+  CHECK(best_l1(2, 3) == 0);
+}
+
+TEST_CASE("50/e is the smallest constant that makes the lemma true") {
+  const nlohmann::json& want = reference()["dichotomy"]["smallest_constant_C_for_which_C e^{0.02T}/m is true"];
+  CHECK(smallest_true_constant() == relative(want["C"], 1e-14));
+  double needed = 0;
+  std::pair<int64_t, int64_t> where;
+  for (int64_t lag = 1; lag <= 400; ++lag)
+    for (int64_t m = 1; m <= lag; ++m) {
+      const double wanted = best_l1(lag, m) * static_cast<double>(m) * std::exp(-0.02 * static_cast<double>(lag));
+      if (wanted > needed) where = {lag, m};
+      needed = std::max(needed, wanted);
+    }
+  CHECK(smallest_true_constant() == relative(needed, 1e-14));
+  const int64_t attained = want["attained_at_T_and_m"];
+  CHECK(where == std::pair(attained, attained));
+}
 
 TEST_CASE("a certificate is at most 1, 1 at the lag, and orthogonal to every exponential") {
   for (const nlohmann::json& row : reference()["certificates_m_le_T"]) {

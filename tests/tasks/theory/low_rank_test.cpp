@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/error.h"
+#include "engine/linalg/cholesky.h"
 #include "engine/linalg/svd.h"
 #include "engine/ops/concat/concat.h"
 #include "engine/ops/matmul/matmul.h"
+#include "engine/ops/operators.h"
 #include "tasks/measure/head_source.h"
 #include "tasks/theory/low_rank_logits.h"
 #include "tasks/theory/rope_errors.h"
@@ -54,6 +57,44 @@ void check_values(const Tensor& found, const nlohmann::json& want) {
     CHECK(numbers[i] == absolute(values[i], 1e-9 * std::abs(values[i]) + 1e-16));
 }
 
+/// A Aᵀ/D + 0.1 I
+template <class F>
+Tensor covariance(int64_t width, const F& f) {
+  return matrix(width, width, [&](double i, double j) {
+    double sum = 0;
+    for (int64_t k = 0; k < width; ++k) sum += f(i, static_cast<double>(k)) * f(j, static_cast<double>(k));
+    return sum / static_cast<double>(width) + (i == j ? 0.1 : 0);
+  });
+}
+
+/// M − M_r, (D, D).
+Tensor difference(const HeadMaps& maps, int64_t rank) {
+  const LogitSvd svd = logit_svd(maps);
+  return matmul(maps.wq, maps.wk, true) -
+         matmul(balanced(svd.u, svd.s, rank), balanced(svd.v, svd.s, rank), false, true);
+}
+
+/// The inner product of two matrices.
+double inner(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
+
+/// Singular values of C_q^½ C_k^½, with C_q = W_Q C_x W_Qᵀ and C_k = W_K C_y W_Kᵀ: the best rank-r replacement of M for
+/// inputs with these second moments has the error √(Σ_{i>r} s_i²) (slip 5 of the paper: the plain SVD ignores them).
+std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor& cx, const Tensor& cy) {
+  const auto root = [](const Tensor& w, const Tensor& c) {  // l·lᵀ = w c wᵀ
+    return linalg::cholesky(matmul(matmul(w, c), w, false, true));
+  };
+  return linalg::singular_values(matmul(root(maps.wq, cx), root(maps.wk, cy), true)).to_vector<double>();
+}
+
+/// The weighted error √tr(Eᵀ C_x E C_y) of the plain truncated SVD: tr(Eᵀ (C_x E C_y)) = Σ (C_x E) ∘ (E C_y).
+double plain_weighted_error(const HeadMaps& maps, int64_t rank, const Tensor& cx, const Tensor& cy) {
+  const Tensor error = difference(maps, rank);
+  return std::sqrt(inner(matmul(cx, error), matmul(error, cy)));
+}
+
 }  // namespace
 
 TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
@@ -78,6 +119,9 @@ TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
     CHECK(errors.norm == relative(row["norm_X"]));
     CHECK(errors.delta == relative(row["Delta"]));
     CHECK(slope * static_cast<double>(tokens.dim(1) - 1) == relative(row["R0"]));
+    const Tensor truncation = difference(maps, rank);
+    CHECK(spectral_norm(truncation) == relative(want["spectral_error"]));
+    CHECK(std::sqrt(inner(truncation, truncation)) == relative(want["frobenius_error"]));
     for (size_t l = 0; l < errors.error.size(); ++l) {
       CAPTURE(l);
       CHECK(errors.error[l] == absolute(want["attention_error_per_query"][l], 1e-11));
@@ -88,6 +132,26 @@ TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
       CHECK(errors.error[l] <= std::exp(errors.ln_paper[l]));
       CHECK(errors.error[l] <= std::exp(errors.ln_sharp[l]));
     }
+  }
+}
+
+TEST_CASE("what the inputs' moments change: the whitened optimum") {
+  const nlohmann::json& row = lemmas()["low_rank_logits"]["cases"][0];
+  const HeadMaps maps = maps_of(row);
+  const Tensor cx = covariance(row["D"], [](double i, double j) { return std::sin(0.5 * i * j + 0.2 * i + 0.7); });
+  const Tensor cy = covariance(row["D"], [](double i, double j) { return std::cos(0.4 * i * j + 0.3 * j); });
+  check_values(matmul(matmul(maps.wq, cx), maps.wq, false, true), row["C_q_values"]);
+  check_values(matmul(matmul(maps.wk, cy), maps.wk, false, true), row["C_k_values"]);
+  const std::vector<double> values = whitened_singular_values(maps, cx, cy);
+  for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == relative(row["whitened_singular_values"][i]));
+  for (const nlohmann::json& want : row["whitened"]) {
+    const int64_t rank = want["r"];
+    double square = 0;
+    for (size_t i = static_cast<size_t>(rank); i < values.size(); ++i) square += values[i] * values[i];
+    CHECK(std::sqrt(square) == relative(want["optimal_weighted_error"]));
+    const double plain = plain_weighted_error(maps, rank, cx, cy);
+    CHECK(plain == relative(want["plain_svd_weighted_error"]));
+    CHECK(plain > std::sqrt(square));
   }
 }
 
