@@ -65,8 +65,6 @@ models::ModelCard card_of(const ConvertArguments& arguments) {
 
 models::Conversion converted(const ConvertArguments& arguments, const models::ModelFiles& source,
                              const models::ModelEdit& edit, models::ConvertOptions options) {
-  models::check_target(arguments.model, arguments.out, arguments.force);
-  models::check_card(arguments.out, arguments.force);
   const models::ModelCard card = card_of(arguments);
   if (!arguments.format.empty() || !edit.weights.empty())
     return models::export_model(source, edit, format_of(arguments), arguments.out,
@@ -156,6 +154,8 @@ void convert(const ConvertArguments& arguments) {
     };
   if (arguments.format != "compact") models::check_type(arguments.out, options.type);
   const auto source = models::ModelFiles::open(arguments.model);
+  models::check_target(arguments.model, arguments.out, arguments.force);
+  models::check_card(arguments.out, arguments.force);
   const models::ModelEdit edit = edit_of(arguments, *source);
   options.importance = importance_of(arguments, *source, edit);
   const models::Conversion c = converted(arguments, *source, edit, options);
