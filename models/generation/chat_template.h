@@ -1,47 +1,43 @@
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/jinja/template.h"
 #include "models/tokenizers/tokenizer.h"
 
 namespace headroom::models {
 
 /// One turn of a conversation.
 struct ChatMessage {
-  std::string role;  ///< "system", "user" or "assistant"
+  std::string role;  ///< "system", "developer", "user", "assistant" or "tool"
   std::string content;
 };
 
-/// The format in which a model was trained to read a conversation. ChatML:
-///
-/// `<|im_start|>ROLE\nCONTENT<|im_end|>\n …` (SmolLM2, Qwen)
-///
-/// Llama 2: `BOS [INST] <<SYS>>\nSYSTEM\n<</SYS>>\n\nUSER [/INST] ASSISTANT EOS BOS [INST] …`
-///
-/// Llama 3: `<|begin_of_text|>` and for each `<|start_header_id|>ROLE<|end_header_id|>\n\nCONTENT<|eot_id|>`
+/// The format in which a model was trained to read a conversation: the Jinja template that its files carry.
 class ChatTemplate {
  public:
-  enum class Kind { chatml, llama2, llama3 };
-
-  /// Recognises a model's Jinja template and its default system message. Throws Error naming the template if it is none
-  /// of the three.
+  /// Throws Error naming the template's line if it cannot be read.
   explicit ChatTemplate(const std::string& jinja);
-  /// "ChatML", "Llama 2", "Llama 3".
-  static const char* name_of(Kind kind);
-  Kind kind() const { return kind_; }
 
-  /// The ids of a conversation up to the start of the model's answer. Special tokens' texts within a message are
-  /// ordinary text. Throws Error if a role is unknown, a system message is not first, user and assistant do not
-  /// alternate, or the vocabulary lacks the template's tokens.
+  /// Sets other variables of the template, such as enable_thinking, from an object of JSON.
+  void set(const nlohmann::ordered_json& variables);
+
+  /// A conversation as text up to the start of the model's answer, as transformers' apply_chat_template() has it, with
+  /// the texts of the tokens that begin and end a text ("": none). Where a template leaves out a content that is a
+  /// text, as some do that know images, each is given as a list of one text. Throws Error if a role is unknown, for
+  /// what the template itself refuses, and if it leaves out what the last message says.
+  jinja::Text render(const std::vector<ChatMessage>& messages, const std::string& bos, const std::string& eos) const;
+
+  /// The ids of render()'s text. A special token's text within a message is ordinary text.
   std::vector<int32_t> encode(const std::vector<ChatMessage>& messages, const Tokenizer& tokenizer,
                               std::optional<int64_t> bos, const std::vector<int64_t>& eos) const;
 
  private:
-  Kind kind_;
-  std::string default_system_;  ///< "" = none
-  std::string preamble_;        ///< before every system message, including the default; "" = none
+  jinja::Template template_;
+  jinja::Variables variables_;
 };
 
 }  // namespace headroom::models

@@ -25,14 +25,15 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) {
   }
 }
 
-const AddedToken* AddedTokens::longest(std::string_view text, bool with_specials) const {
+const AddedToken* AddedTokens::longest(std::string_view all, size_t at, const Specials& specials) const {
+  const std::string_view text = all.substr(at);
   const auto& [first, last] = by_first_byte_[byte_at(text, 0)];
   auto low = tokens_.begin() + static_cast<std::ptrdiff_t>(first),
        high = tokens_.begin() + static_cast<std::ptrdiff_t>(last);
   const AddedToken* found = nullptr;
   for (size_t shared = 1; low != high; ++shared) {  // bytes that the tokens from low to high have in common with text
     for (const AddedToken* same = nullptr; low != high && low->text.size() == shared; ++low)
-      if (same == nullptr && (with_specials || !low->special)) found = same = &*low;
+      if (same == nullptr && (!low->special || specials.allowed(at, at + shared))) found = same = &*low;
     if (shared == text.size()) break;
     const unsigned char next = byte_at(text, shared);
     low = std::partition_point(low, high, [&](const AddedToken& t) { return byte_at(t.text, shared) < next; });
@@ -41,9 +42,9 @@ const AddedToken* AddedTokens::longest(std::string_view text, bool with_specials
   return found;
 }
 
-AddedTokens::Found AddedTokens::find(std::string_view text, size_t from, bool with_specials) const {
+AddedTokens::Found AddedTokens::find(std::string_view text, size_t from, const Specials& specials) const {
   for (size_t at = from; at < text.size() && !tokens_.empty(); ++at)
-    if (const AddedToken* token = longest(text.substr(at), with_specials)) return {at, token};
+    if (const AddedToken* token = longest(text, at, specials)) return {at, token};
   return {text.size(), nullptr};
 }
 

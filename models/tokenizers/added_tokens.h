@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/tokenizers/tokenizer.h"
+
 namespace headroom::models {
 
 /// A token that is matched in the text before anything else.
@@ -27,11 +29,11 @@ class AddedTokens {
     size_t at = 0;
     const AddedToken* token = nullptr;  ///< nullptr: none from the given place on
   };
-  Found find(std::string_view text, size_t from, bool with_specials) const;
+  Found find(std::string_view text, size_t from, const Specials& specials) const;
 
  private:
-  /// The longest token that `text` begins with; nullptr if none.
-  const AddedToken* longest(std::string_view text, bool with_specials) const;
+  /// The longest token that `text` has at `at`; nullptr if none.
+  const AddedToken* longest(std::string_view text, size_t at, const Specials& specials) const;
 
   std::vector<AddedToken> tokens_;  ///< sorted by text
   /// The range in tokens_ for each first byte.

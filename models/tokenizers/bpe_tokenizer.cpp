@@ -114,8 +114,10 @@ BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary)
 std::vector<int32_t> BpeTokenizer::encode(std::string_view text, Specials specials) const {
   std::vector<int32_t> ids;
   for (size_t at = 0; at < text.size();) {
-    const AddedTokens::Found next = added_.find(text, at, specials == Specials::tokens);
-    encode_ordinary(text.substr(at, next.at - at), at, specials, ids);
+    const AddedTokens::Found next = added_.find(text, at, specials);
+    // Normalizing moves bytes, so that a piece is a message's as a whole or not at all.
+    const Specials within = specials.allowed(at, next.at) ? Specials::tokens : Specials::plain;
+    encode_ordinary(text.substr(at, next.at - at), at, within, ids);
     at = next.at;
     if (next.token == nullptr) break;
     ids.push_back(next.token->id);
@@ -129,7 +131,7 @@ void BpeTokenizer::encode_ordinary(std::string_view text, size_t offset, Special
   if (text.empty()) return;
   const std::string form = prepared(vocabulary_, text);
   for (size_t at = 0; at < form.size();) {
-    const AddedTokens::Found next = normalized_added_.find(form, at, specials == Specials::tokens);
+    const AddedTokens::Found next = normalized_added_.find(form, at, specials);
     std::string words = form.substr(at, next.at - at);
     if (vocabulary_.characters && !words.empty() && needs_space(*vocabulary_.characters, words, offset + at == 0))
       words.insert(0, 1, ' ');

@@ -62,7 +62,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::vector<int32_t> encode(std::string_view text, Specials specials) const override {
     std::vector<int32_t> ids;
     for (size_t at = 0; at < text.size();) {
-      const AddedTokens::Found next = first_.find(text, at, specials == Specials::tokens);
+      const AddedTokens::Found next = first_.find(text, at, specials);
       encode_ordinary(text.substr(at, next.at - at), at == 0, ids);
       at = next.at;
       if (next.token == nullptr) break;

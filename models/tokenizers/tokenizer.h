@@ -9,8 +9,23 @@
 
 namespace headroom::models {
 
-/// How to read a special token's text ("<|endoftext|>") in the input: as the token, or as characters.
-enum class Specials { tokens, plain };
+/// How to read a special token's text ("<|endoftext|>") in the input: as the token, or as characters; or by who wrote
+/// it, one mark for each byte of the input: as the token where each of its bytes has the mark 0.
+class Specials {
+ public:
+  enum Kind { tokens, plain };
+  Specials(Kind kind) : kind_(kind) {}
+  explicit Specials(std::string_view marks) : kind_(tokens), marks_(marks) {}
+  /// True if what stands in the bytes [begin, end) may be a special token.
+  bool allowed(size_t begin, size_t end) const {
+    return kind_ == tokens &&
+           (marks_.empty() || marks_.substr(begin, end - begin).find_first_not_of('\0') == std::string_view::npos);
+  }
+
+ private:
+  Kind kind_;
+  std::string_view marks_;  ///< empty: all 0
+};
 
 /// Converts text (any bytes) to token ids in [0, vocab_size()) and back. Immutable: one may serve many threads.
 class Tokenizer {

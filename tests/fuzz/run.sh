@@ -10,7 +10,7 @@ case $1 in x*) limit=-runs=${1#x} ;; *) limit=-max_total_time=$1 ;; esac
 shift
 compiler=$(command -v clang++ || ls /usr/bin/clang++-[0-9]* 2>/dev/null | sort -V | tail -n 1)
 [ -n "$compiler" ] || { echo "clang++: not installed"; exit 77; }
-[ $# -gt 0 ] || set -- safetensors shard_index gguf config_json compact_config tokenizer_json sentencepiece_model published_trials judged_runs
+[ $# -gt 0 ] || set -- safetensors shard_index gguf config_json compact_config tokenizer_json sentencepiece_model chat_template published_trials judged_runs
 sanitize=${HEADROOM_SANITIZE:-address,undefined}
 build=$PWD/build-ci-fuzz
 [ "$sanitize" != none ] || build=$build-none

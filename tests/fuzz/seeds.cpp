@@ -156,6 +156,12 @@ void write_sentencepiece_seeds(const fs::path& folder) {
   write(folder / "bpe", models::serialized(model));
 }
 
+void write_template_seeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const auto& entry : fs::directory_iterator(fs::path(HEADROOM_SOURCE_ROOT) / "tests/models/jinja/templates"))
+    fs::copy_file(entry.path(), folder / entry.path().filename(), fs::copy_options::overwrite_existing);
+}
+
 void write_config_seeds(const fs::path& folder) {
   fs::create_directories(folder);
   const fs::path checkpoints = fs::path(HEADROOM_SOURCE_ROOT) / "tests/models/pretrained/checkpoints";
@@ -314,6 +320,7 @@ int main(int argc, char** argv) {
   headroom::fuzz::write_compact_seeds(folder / "compact_config");
   headroom::fuzz::write_tokenizer_seeds(folder / "tokenizer_json");
   headroom::fuzz::write_sentencepiece_seeds(folder / "sentencepiece_model");
+  headroom::fuzz::write_template_seeds(folder / "chat_template");
   headroom::fuzz::write_published_seeds(folder / "published_trials");
   headroom::fuzz::write_judge_seeds(folder / "judged_runs");
   headroom::fuzz::write_large(folder / "large");

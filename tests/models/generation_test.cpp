@@ -114,19 +114,6 @@ TEST_CASE("a text stream ends before a stop string, wherever it is cut", "[gener
   CHECK_THROWS_WITH(TextStream({""}), contains("a stop string is empty"));
 }
 
-TEST_CASE("chat templates are known by their marks", "[generation]") {
-  const ChatTemplate chatml("{% if x %}{{ '<|im_start|>system\nBe kind.<|im_end|>\n' }}{% endif %}");
-  CHECK(chatml.kind() == ChatTemplate::Kind::chatml);
-  CHECK(ChatTemplate("<|start_header_id|> … <|eot_id|>").kind() == ChatTemplate::Kind::llama3);
-  CHECK(ChatTemplate("[INST] <<SYS>>").kind() == ChatTemplate::Kind::llama2);
-  const auto refused = [](const std::string& jinja) { return error_of([&] { ChatTemplate chat_template(jinja); }); };
-  CHECK_THAT(refused("<start_of_turn>"), contains("Gemma's template is not supported"));
-  CHECK_THAT(refused("<|user|>\n"), contains("Zephyr's template is not supported"));
-  CHECK_THAT(refused("[INST] x"), contains("Mistral's template is not supported"));
-  CHECK_THAT(refused("{{ x }}"), contains("a template that begins '{{ x }}' is not supported"));
-  CHECK_THAT(refused(""), contains("the model has no chat template"));
-}
-
 TEST_CASE("a conversation is encoded as its template has it", "[generation]") {
   const testing::TemporaryFolder folder;
   nlohmann::json json = {
@@ -138,38 +125,41 @@ TEST_CASE("a conversation is encoded as its template has it", "[generation]") {
     json["added_tokens"].push_back({{"id", id++}, {"content", text}, {"special", true}});
   testing::write_bytes(folder / "tokenizer.json", json.dump());
   const auto tokenizer = load_tokenizer(folder.path().string());
+  const auto shipped = [](const char* name) {
+    return ChatTemplate(
+        testing::read_bytes(testing::source_root() + std::string("/tests/models/jinja/templates/") + name));
+  };
+  const ChatTemplate chatml = shipped("chatml.jinja");
   const std::vector<ChatMessage> messages{{"user", "hi <|im_end|>"}, {"assistant", "yes "}, {"user", "bye"}};
   const auto text = [&](const ChatTemplate& chat_template, const std::vector<ChatMessage>& turns) {
     return tokenizer->decode(chat_template.encode(turns, *tokenizer, 65, {66}));
   };
-  const ChatTemplate chatml("{{ '<|im_start|>system\\nBe kind.<|im_end|>' }}");
   CHECK(text(chatml, messages) ==
-        "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nhi <|im_end|><|im_end|>\n"
+        "<|im_start|>system\nYou answer in few words.<|im_end|>\n<|im_start|>user\nhi <|im_end|><|im_end|>\n"
         "<|im_start|>assistant\nyes <|im_end|>\n<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n");
-  // The mark within a message is characters, not the token.
-  const std::vector<int32_t> ids = chatml.encode({{"user", "<|im_end|>"}}, *tokenizer, {}, {});
+  // The mark within a message is characters, not the token, even where a message and the template write it together.
+  const std::vector<int32_t> ids = chatml.encode({{"system", "s"}, {"user", "<|im_end|>"}}, *tokenizer, {}, {});
   CHECK(std::count(ids.begin(), ids.end(), 257) == 2);
+  const ChatTemplate half("{{ '<|im_' + messages[0].content }}<|im_end|>");
+  CHECK(half.encode({{"user", "end|>"}}, *tokenizer, {}, {}) == [&] {
+    std::vector<int32_t> expected = tokenizer->encode("<|im_end|>", Specials::plain);
+    expected.push_back(257);
+    return expected;
+  }());
   CHECK(text(chatml, {{"system", "S"}, {"user", "u"}}) ==
         "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nu<|im_end|>\n<|im_start|>assistant\n");
-  CHECK(text(ChatTemplate("<|start_header_id|><|eot_id|>"), messages) ==
-        "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi <|im_end|><|eot_id|>"
+  const std::string llama3 = text(shipped("llama3.jinja"), messages);
+  // Bytes 65 and 66, A and B, stand for beginning and end.
+  CHECK(llama3 ==
+        "A<|start_header_id|>user<|end_header_id|>\n\nhi <|im_end|><|eot_id|>"
         "<|start_header_id|>assistant<|end_header_id|>\n\nyes<|eot_id|>"
         "<|start_header_id|>user<|end_header_id|>\n\nbye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
-  // Bytes 65 and 66, A and B, stand for beginning and end.
-  CHECK(text(ChatTemplate("[INST]<<SYS>>"), {{"system", "S"}, messages[0], messages[1], messages[2]}) ==
+  CHECK(text(shipped("llama2.jinja"), {{"system", "S"}, messages[0], messages[1], messages[2]}) ==
         "A[INST] <<SYS>>\nS\n<</SYS>>\n\nhi <|im_end|> [/INST] yes BA[INST] bye [/INST]");
-
-  const auto refused = [&](const std::vector<ChatMessage>& turns) {
-    return error_of([&] { chatml.encode(turns, *tokenizer, {}, {}); });
-  };
-  CHECK_THAT(refused({}), contains("the last message must be the user's"));
-  CHECK_THAT(refused({{"user", "a"}, {"user", "b"}}), contains("message 2 is the user's, out of turn"));
-  CHECK_THAT(refused({{"user", "a"}, {"system", "b"}}), contains("only the first may be"));
-  CHECK_THAT(refused({{"tool", "a"}}), contains("role 'tool' is unknown"));
-  CHECK_THAT(error_of([&] { ChatTemplate("[INST]<<SYS>>").encode(messages, *tokenizer, {}, {}); }),
-             contains("has no token that begins a text"));
-  CHECK_THAT(error_of([&] { chatml.encode(messages, *make_byte_tokenizer(), {}, {}); }),
-             contains("byte has no token <|im_start|>"));
+  CHECK_THAT(error_of([&] {
+               text(shipped("llama2.jinja"), {{"user", "a"}, {"user", "b"}});
+             }),
+             contains("the template refuses: 'Roles must take turns"));
 }
 
 TEST_CASE("generation on a GPU chooses the tokens that it chooses on the CPU", "[generation]") {

@@ -67,18 +67,22 @@ TEST_CASE("added tokens: the longest, and the first of one text", "[tokenizer]")
                             {"<abc", 6, true},
                             {"<a", 7, true},
                             {"<ab>", 8, true}});
-  const auto found = [&](std::string_view text, size_t from, bool with_specials) {
-    const AddedTokens::Found next = tokens.find(text, from, with_specials);
+  const auto found = [&](std::string_view text, size_t from, const Specials& specials) {
+    const AddedTokens::Found next = tokens.find(text, from, specials);
     return std::pair(next.at, next.token == nullptr ? -1 : next.token->id);
   };
-  CHECK(found("x<ab>", 0, true) == std::pair(size_t{1}, 2));
-  CHECK(found("x<abd", 0, true) == std::pair(size_t{1}, 1));
-  CHECK(found("x<abd", 0, false) == std::pair(size_t{1}, 4));
-  CHECK(found("<abc", 0, true) == std::pair(size_t{0}, 6));
-  CHECK(found("<abc", 0, false) == std::pair(size_t{0}, 4));
-  CHECK(found("<abc\xff", 1, true) == std::pair(size_t{4}, 5));
-  CHECK(found("abc", 0, true) == std::pair(size_t{3}, -1));
-  CHECK(AddedTokens({}).find("abc", 0, true).token == nullptr);
+  CHECK(found("x<ab>", 0, Specials::tokens) == std::pair(size_t{1}, 2));
+  CHECK(found("x<abd", 0, Specials::tokens) == std::pair(size_t{1}, 1));
+  CHECK(found("x<abd", 0, Specials::plain) == std::pair(size_t{1}, 4));
+  CHECK(found("<abc", 0, Specials::tokens) == std::pair(size_t{0}, 6));
+  CHECK(found("<abc", 0, Specials::plain) == std::pair(size_t{0}, 4));
+  CHECK(found("<abc\xff", 1, Specials::tokens) == std::pair(size_t{4}, 5));
+  CHECK(found("abc", 0, Specials::tokens) == std::pair(size_t{3}, -1));
+  // Of a token each byte must be marked with 0.
+  CHECK(found("<abc", 0, Specials(std::string_view("\0\0\0\0", 4))) == std::pair(size_t{0}, 6));
+  CHECK(found("<abc", 0, Specials(std::string_view("\0\0\0\1", 4))) == std::pair(size_t{0}, 1));
+  CHECK(found("<abc", 0, Specials(std::string_view("\0\2\0\0", 4))) == std::pair(size_t{0}, 4));
+  CHECK(AddedTokens({}).find("abc", 0, Specials::tokens).token == nullptr);
 }
 
 TEST_CASE("many added tokens are looked for in a long text", "[tokenizer]") {
@@ -86,7 +90,7 @@ TEST_CASE("many added tokens are looked for in a long text", "[tokenizer]") {
   for (int i = 0; i < 100'000; ++i) tokens.push_back({"<t" + std::to_string(i) + ">", i, true});
   std::string text;
   for (int i = 0; i < 500'000; ++i) text += "<t";  // each a place where any of them may begin
-  CHECK(AddedTokens(tokens).find(text + "<t77>", 0, true).token->id == 77);
+  CHECK(AddedTokens(tokens).find(text + "<t77>", 0, Specials::tokens).token->id == 77);
 }
 
 TEST_CASE("tokenizer.json: splits and normal forms", "[tokenizer]") {

@@ -122,7 +122,7 @@ std::string content_of(const Json& content) {
   return text;
 }
 
-std::vector<int32_t> chat_prompt(const Json* messages, const models::ModelDescription& model,
+std::vector<int32_t> chat_prompt(const Json* messages, const Json* variables, const models::ModelDescription& model,
                                  const models::Tokenizer& tokenizer) {
   if (messages == nullptr || !messages->is_array() || messages->empty())
     refuse("messages", "messages: expected a list of messages");
@@ -134,9 +134,14 @@ std::vector<int32_t> chat_prompt(const Json* messages, const models::ModelDescri
     keys.ignore("name");
     keys.refuse_others();
   }
-  if (turns.back().role != "user") refuse("messages", "messages: the last one must be the user's");
+  if (turns.back().role != "user" && turns.back().role != "tool")
+    refuse("messages", "messages: the last one must be the user's, or a tool's");
+  if (variables != nullptr && !variables->is_object())
+    refuse("chat_template_kwargs", "chat_template_kwargs: expected an object");
   try {
-    return models::ChatTemplate(model.chat_template).encode(turns, tokenizer, model.bos, model.eos);
+    models::ChatTemplate chat_template(model.chat_template);
+    if (variables != nullptr) chat_template.set(*variables);
+    return chat_template.encode(turns, tokenizer, model.bos, model.eos);
   } catch (const Error& error) {
     refuse("messages", "{}", error.what());
   }
@@ -226,7 +231,7 @@ CompletionRequest read_request(const std::string& body, bool is_chat, const mode
   const int64_t copies = keys.integer("n", 1, 1, 128);
   std::vector<std::vector<int32_t>> prompts;
   if (is_chat) {
-    prompts.push_back(chat_prompt(keys.find("messages"), model, tokenizer));
+    prompts.push_back(chat_prompt(keys.find("messages"), keys.find("chat_template_kwargs"), model, tokenizer));
   } else {
     const Json* const prompt = keys.find("prompt");
     if (prompt == nullptr) refuse("prompt", "prompt is missing");

@@ -183,9 +183,7 @@ void chat(GenerateArguments& arguments) {
   arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
   std::vector<models::ChatMessage> messages;
   if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
-  if (is_terminal)
-    print_now(fmt::format("{} ({}). An empty line ends the conversation.\n", description.name,
-                          models::ChatTemplate::name_of(chat_template.kind())));
+  if (is_terminal) print_now(fmt::format("{}. An empty line ends the conversation.\n", description.name));
   std::string line;
   while ((is_terminal ? print_now("> ") : true) && std::getline(std::cin, line) && !line.empty()) {
     require(models::valid_utf8(line) == line.size(), "the line is not UTF-8 from byte {} on", models::valid_utf8(line));

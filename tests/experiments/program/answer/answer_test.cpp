@@ -254,6 +254,8 @@ TEST_CASE("requests that are wrong are refused in the protocol's form", "[answer
   refused(text, R"({"prompt": "a", "stream_options": {"x": 1}})", 400, "stream_options.x", "not a key");
   refused(text, R"({"prompt": ")" + std::string(40000, 'a') + "\"}", 400, "prompt", "context");
   refused(chat, R"({"messages": [{"role": "user", "content": "a"}]})", 400, "messages", "template");
+  refused(chat, R"({"messages": [{"role": "user", "content": "a"}], "chat_template_kwargs": 3})", 400,
+          "chat_template_kwargs", "expected an object");
   refused(chat, R"({"messages": []})", 400, "messages", "expected a list");
   refused(chat, R"({"messages": [{"role": "assistant", "content": "a"}]})", 400, "messages", "user's");
   refused(chat, R"({"messages": [{"role": "user", "content": 3}]})", 400, "messages", "expected a text");

@@ -1,0 +1,76 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/jinja/object.h"
+#include "models/jinja/syntax.h"
+
+namespace headroom::models::jinja {
+
+using Variables = std::vector<std::pair<std::string, Value>>;
+
+/// Runs a parsed template once. Throws Error naming the line for what Python would refuse, and beyond its limits.
+class Machine {
+ public:
+  Machine(const Body& body, const Variables& variables, Limits limits);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine();
+  Text run();
+
+  Limits& limits() { return limits_; }
+  Value filter(const std::string& name, const Value& input, const Arguments& arguments);
+  bool test(const std::string& name, const Value& input, const Arguments& arguments);
+  /// object.name, for filters such as map(attribute = "a.b") with several steps.
+  Value attribute(const Value& object, std::string_view name);
+  Value attributes(const Value& object, const std::string& path);
+  /// What a loop over the value passes: items, keys, or characters. Throws Error for what has none.
+  std::vector<Value> items(const Value& value);
+  /// A namespace(), which lives as long as the machine, whatever refers to it.
+  std::shared_ptr<Namespace> make_namespace();
+  Value call_macro(const Statement& macro, const Arguments& arguments);
+
+ private:
+  struct Scope;
+  enum class Flow { on, leave, next };
+  struct Deeper;
+
+  Value evaluate(const Expression& e);
+  Value evaluate_kind(const Expression& e);
+  Arguments arguments(const Expression& e);
+  Value call(const Expression& e);
+  Value lookup(const Expression& e);
+  Value subscript(const Value& object, const Value& key);
+  Value slice(const Expression& e);
+  Value unary(const Expression& e);
+  Value binary(const Expression& e);
+  bool compared(const std::string& sign, const Value& a, const Value& b);
+  bool contains(const Value& container, const Value& item);
+
+  Flow execute(const Body& body);
+  Flow execute(const Statement& s);
+  Flow loop(const Statement& s);
+  void assign(const Expression& target, Value value);
+  Text captured(const Body& body, Flow& flow);
+
+  const Body& body_;
+  Limits limits_;
+  Scope* root_ = nullptr;
+  Scope* scope_ = nullptr;
+  Text out_;
+  Value captured_;
+  int line_ = 0, depth_ = 0;
+  std::vector<std::shared_ptr<Namespace>> namespaces_;
+  const Variables& variables_;
+};
+
+/// a + b, a % b and so on. Throws Error naming the types where Python has no such operation.
+Value arithmetic(const std::string& sign, const Value& a, const Value& b, Limits& limits);
+/// value.name(…) for texts, lists and dicts; false: there is no such method.
+bool call_method(const Value& self, const std::string& name, const Arguments& arguments, Machine& machine, Value& out);
+/// range(), namespace(), dict(), raise_exception() and strftime_now(); Undefined for other names.
+Value global(const std::string& name);
+
+}  // namespace headroom::models::jinja

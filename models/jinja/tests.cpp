@@ -1,0 +1,104 @@
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/jinja/machine.h"
+
+namespace headroom::models::jinja {
+namespace {
+
+using Test = std::function<bool(const Value& input, Parameters& p, Machine& m)>;
+
+Test of(bool (*holds)(const Value& input)) {
+  return [holds](const Value& input, Parameters& /*p*/, Machine& /*m*/) { return holds(input); };
+}
+
+Test ordered(bool (*holds)(int order)) {
+  return [holds](const Value& input, Parameters& p, Machine& m) {
+    return holds(compare(input, p.needed("other"), m.limits()));
+  };
+}
+
+bool is_iterable(const Value& v) {
+  return v.list() != nullptr || v.dict() != nullptr || v.text() != nullptr || v.is_undefined();
+}
+
+double remainder_of_two(const Value& v) {
+  require(v.is_number(), "{} is neither odd nor even", v.type());
+  return std::fmod(v.real(), 2);
+}
+
+bool is_divisible(const Value& input, Parameters& p, Machine& /*m*/) {
+  const int64_t by = p.needed("num").whole();
+  require(by != 0 && !input.is_real(), "divisibleby wants whole numbers, and none by 0");
+  return by == -1 || input.whole() % by == 0;
+}
+
+bool is_in(const Value& input, Parameters& p, Machine& m) {
+  const Value& container = p.needed("seq");
+  if (container.text() != nullptr && input.text() != nullptr)
+    return container.text()->bytes.find(input.text()->bytes) != std::string::npos;
+  for (const Value& item : m.items(container))
+    if (equal(item, input, m.limits())) return true;
+  return false;
+}
+
+bool is_equal(const Value& input, Parameters& p, Machine& m) { return equal(input, p.needed("other"), m.limits()); }
+bool is_other(const Value& input, Parameters& p, Machine& m) { return !is_equal(input, p, m); }
+
+/// A text that is as `wanted` has it, and has letters.
+Test in_letters(Case wanted) {
+  return [wanted](const Value& input, Parameters& /*p*/, Machine& m) {
+    const Text text = printed(input, m.limits());
+    return in_case(text, wanted).bytes == text.bytes &&
+           in_case(text, Case::upper).bytes != in_case(text, Case::lower).bytes;
+  };
+}
+
+const std::map<std::string, Test>& tests() {
+  static const std::map<std::string, Test> all = [] {
+    std::map<std::string, Test> t;
+    t["defined"] = of([](const Value& v) { return !v.is_undefined(); });
+    t["undefined"] = of([](const Value& v) { return v.is_undefined(); });
+    t["none"] = of([](const Value& v) { return v.is_none(); });
+    t["string"] = of([](const Value& v) { return v.text() != nullptr; });
+    t["mapping"] = of([](const Value& v) { return v.dict() != nullptr; });
+    t["iterable"] = of(is_iterable);
+    t["sequence"] = t["iterable"];
+    t["number"] = of([](const Value& v) { return v.is_number(); });
+    t["integer"] = of([](const Value& v) { return v.is_integer(); });
+    t["float"] = of([](const Value& v) { return v.is_real(); });
+    t["boolean"] = of([](const Value& v) { return v.is_bool(); });
+    t["true"] = of([](const Value& v) { return v.is_bool() && v.is_true(); });
+    t["false"] = of([](const Value& v) { return v.is_bool() && !v.is_true(); });
+    t["callable"] = of([](const Value& v) { return v.object() != nullptr && v.object()->is_callable(); });
+    t["even"] = of([](const Value& v) { return remainder_of_two(v) == 0; });
+    t["odd"] = of([](const Value& v) { return remainder_of_two(v) != 0; });
+    t["divisibleby"] = is_divisible;
+    t["in"] = is_in;
+    t["upper"] = in_letters(Case::upper);
+    t["lower"] = in_letters(Case::lower);
+    for (const char* name : {"eq", "==", "equalto", "sameas"}) t[name] = is_equal;
+    for (const char* name : {"ne", "!="}) t[name] = is_other;
+    for (const char* name : {"lt", "<", "lessthan"}) t[name] = ordered([](int order) { return order < 0; });
+    for (const char* name : {"le", "<="}) t[name] = ordered([](int order) { return order <= 0; });
+    for (const char* name : {"gt", ">", "greaterthan"}) t[name] = ordered([](int order) { return order > 0; });
+    for (const char* name : {"ge", ">="}) t[name] = ordered([](int order) { return order >= 0; });
+    return t;
+  }();
+  return all;
+}
+
+}  // namespace
+
+bool Machine::test(const std::string& name, const Value& input, const Arguments& arguments) {
+  const auto found = tests().find(name);
+  require(found != tests().end(), "the test {} is not supported", quoted_name(name));
+  limits_.spend(Limits::step);
+  Parameters parameters("is " + name, arguments);
+  return found->second(input, parameters, *this);
+}
+
+}  // namespace headroom::models::jinja
