@@ -100,7 +100,7 @@ def main():
                 output("pkg-config", "--cflags", "clp") + "\nLibs: " + " ".join("-l:" + name for name in ARCHIVES) +
                 " -lbz2 -lz\n", encoding="utf-8")
             subprocess.run(["meson", "setup", build, SOURCE, "--buildtype=release", "--wrap-mode=nodownload", "-Dcuda=disabled",
-                            "-Dmpi=disabled", "-Dtests=false", "-Ddefault_library=static"],
+                            "-Dmpi=disabled", "-Dtests=false", "-Dsmall=true", "-Ddefault_library=static"],
                            check=True, env={**os.environ, "PKG_CONFIG_PATH": folder})
     subprocess.run(["ninja", "-C", build, "program", "packaging/headroom.cdx.json"], check=True)
     version = json.loads(output("meson", "introspect", build, "--projectinfo"))["version"]
