@@ -12,8 +12,10 @@
 namespace headroom::models {
 namespace {
 
-// A conversation of a thousand turns takes some hundred thousand steps of 16; its texts are written a few times.
-constexpr int64_t least_work = int64_t{1} << 26, work_per_byte = 32, most_variables = int64_t{1} << 20;
+// In bytes written, of which a step counts as 16: templates write a text a few times, and some look through all
+// messages at each. The most takes seconds.
+constexpr int64_t least_work = int64_t{1} << 26, work_per_byte = 32, work_per_message = int64_t{1} << 17,
+                  most_work = int64_t{1} << 28, most_variables = int64_t{1} << 20;
 /// The marks of what a message says.
 constexpr char earlier = 1, last = 2;
 
@@ -61,11 +63,11 @@ void ChatTemplate::set(const nlohmann::ordered_json& variables) {
 jinja::Text ChatTemplate::render(const std::vector<ChatMessage>& messages, const std::string& bos,
                                  const std::string& eos) const {
   require(!messages.empty(), "chat: there is no message");
-  int64_t bytes = 0;
-  for (const ChatMessage& message : messages) bytes += std::ssize(message.content);
+  int64_t work = least_work + work_per_message * std::ssize(messages);
+  for (const ChatMessage& message : messages) work += work_per_byte * std::ssize(message.content);
   const bool says_something = jinja::stripped(jinja::Text(messages.back().content), true, true).size() > 0;
   for (const bool as_parts : {false, true}) {
-    jinja::Limits limits(least_work + work_per_byte * bytes);
+    jinja::Limits limits(std::min(work, most_work));
     jinja::Variables all{{"add_generation_prompt", true}, {"tools", jinja::None{}}, {"documents", jinja::None{}}};
     if (!bos.empty()) all.emplace_back("bos_token", jinja::Text(bos));
     if (!eos.empty()) all.emplace_back("eos_token", jinja::Text(eos));
