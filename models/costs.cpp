@@ -1,6 +1,6 @@
 #include "models/costs.h"
 
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 #include "models/count.h"
 #include "models/validate.h"
 

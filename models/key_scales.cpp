@@ -33,7 +33,8 @@ KeyScales even_key_scales(const NormLayer& q_norm, const NormLayer& k_norm, bool
     out.keys.mutable_data<float>()[i] = std::sqrt(std::sqrt(fourth));
     out.queries.mutable_data<float>()[i] = 1 / out.keys.data<float>()[i];
   }
-  return out;
+  const engine::Device device = k_norm.weight().value().device();
+  return {out.keys.to(device), out.queries.to(device)};
 }
 
 }  // namespace headroom::models

@@ -3,8 +3,8 @@
 
 namespace headroom::models {
 
-/// Factors for a head's keys, f32 (d), before a cache rounds them to blocks, and the inverse factors for its queries:
-/// scores do not change. Undefined: 1.
+/// Factors for a head's keys, f32 (d) on their device, before a cache rounds them to blocks, and the inverse factors
+/// for its queries: scores do not change. Undefined: 1.
 struct KeyScales {
   Tensor keys, queries;
 };

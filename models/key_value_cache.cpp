@@ -5,6 +5,7 @@
 
 #include "engine/decoding/token_state.h"
 #include "engine/error.h"
+#include "engine/ops/attention/cached_attention.h"
 #include "engine/ops/attention/packed_attention.h"
 
 namespace headroom::models {
@@ -17,6 +18,10 @@ bool fits(const Tensor& cache, const Tensor& added) {
   return !cache.defined() ||
          (cache.dim(0) == added.dim(0) && cache.dim(2) == added.dim(2) && cache.dim(3) == added.dim(3) &&
           cache.dtype() == added.dtype() && cache.device() == added.device());
+}
+
+Tensor packed(const Tensor& x, std::optional<engine::BlockFormat> format, const Tensor& scales) {
+  return format ? engine::pack_rows(engine::turned_rows(x, *format, scales), *format).bytes : x;
 }
 
 }  // namespace
@@ -55,9 +60,6 @@ KeyValueCache KeyValueCache::copy() const {
 }
 
 void KeyValueCache::append(const Tensor& k_in, const Tensor& v_in) {
-  const auto packed = [](const Tensor& x, std::optional<engine::BlockFormat> format, const Tensor& scales) {
-    return format ? engine::pack_rows(engine::turned_rows(x, *format, scales), *format).bytes : x;
-  };
   if (k_in.rank() != 4 || v_in.rank() != 4 || k_in.dtype() != v_in.dtype() || k_in.device() != v_in.device() ||
       k_in.dim(0) != v_in.dim(0) || k_in.dim(1) != v_in.dim(1) || k_in.dim(2) != v_in.dim(2))
     fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k_in.str(),
@@ -80,12 +82,17 @@ void KeyValueCache::scale(KeyScales scales) {
   scales_ = std::move(scales);
 }
 
-Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const {
-  if (!is_packed()) return engine::attention(q, keys(), values(), slopes, options).y;
-  const Tensor y =
-      engine::packed_attention(engine::turned_rows(q, *key_format_, scales_.queries), {keys(), *key_format_, key_dim_},
-                               {values(), *value_format_, value_dim_}, slopes, options);
-  return engine::turned_rows(y, *value_format_);
+Tensor KeyValueCache::attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options,
+                                const Tensor& length) const {
+  const Tensor k = length.defined() ? keys_ : keys(), v = length.defined() ? values_ : values();
+  if (is_packed()) {
+    const Tensor y =
+        engine::packed_attention(engine::turned_rows(q, *key_format_, scales_.queries), {k, *key_format_, key_dim_},
+                                 {v, *value_format_, value_dim_}, slopes, options, length);
+    return engine::turned_rows(y, *value_format_);
+  }
+  if (length.defined()) return engine::cached_attention(q, k, v, slopes, *options.scale, length, options.window);
+  return engine::attention(q, k, v, slopes, options).y;
 }
 
 void KeyValueCache::make_room(int64_t tokens) {
@@ -94,10 +101,8 @@ void KeyValueCache::make_room(int64_t tokens) {
 }
 
 void KeyValueCache::put(const Tensor& k, const Tensor& v, const Tensor& length) {
-  if (is_packed())
-    fail("key-value cache: one in {} takes no token that only the device knows", engine::traits_of(*key_format_).name);
-  engine::cache_token_inplace(keys_, k, length);
-  engine::cache_token_inplace(values_, v, length);
+  engine::cache_token_inplace(keys_, packed(k, key_format_, scales_.keys), length);
+  engine::cache_token_inplace(values_, packed(v, value_format_, {}), length);
 }
 
 void KeyValueCache::advance() {

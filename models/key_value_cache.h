@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "engine/ops/attention/attention.h"
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 #include "models/key_scales.h"
 
 namespace headroom::models {
@@ -12,7 +12,7 @@ namespace headroom::models {
 ///
 /// Memory grows in blocks of 64 tokens and at least doubles, so each token moves O(1) times in all; reserve() allocates
 /// it in advance. The first append() fixes batch size, heads, widths, dtype and device. With formats for keys and
-/// values (engine/quantized/packed_rows.h), rows are turned, rounded and stored as bytes. Threads: one at a time.
+/// values (engine/ops/packed_rows/packed_rows.h), rows are turned, rounded and stored as bytes. Threads: one at a time.
 class KeyValueCache {
  public:
   explicit KeyValueCache(std::optional<engine::BlockFormat> format = std::nullopt) : KeyValueCache(format, format) {}
@@ -38,9 +38,6 @@ class KeyValueCache {
   void put(const Tensor& k, const Tensor& v, const Tensor& length);
   /// Counts one more token, written by put(). Throws Error if there is no room for it.
   void advance();
-  /// The whole memory: (B, capacity, H_kv, d_qk) and (B, capacity, H_kv, d_v).
-  const Tensor& key_memory() const { return keys_; }
-  const Tensor& value_memory() const { return values_; }
 
   /// Views of the cached rows: (B, length, H_kv, d_qk) and (B, length, H_kv, d_v), or their bytes in a format.
   /// Undefined before the first append(). A view survives later appends, until truncate() or reset() reuses its rows.
@@ -49,8 +46,10 @@ class KeyValueCache {
   /// True if rows are held in formats, not as plain numbers.
   bool is_packed() const { return key_format_.has_value(); }
   const std::optional<engine::BlockFormat>& key_format() const { return key_format_; }
-  /// engine::attention() over the cache: q (B, T, H, d_qk) → (B, T, H, d_v).
-  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options) const;
+  /// engine::attention() over the cache: q (B, T, H, d_qk) → (B, T, H, d_v). With `length`, i64 (1), over that many
+  /// tokens of its memory, as put() leaves them.
+  Tensor attention(const Tensor& q, const Tensor& slopes, const engine::AttentionOptions& options,
+                   const Tensor& length = {}) const;
 
   /// Tokens held.
   int64_t length() const { return end_ - begin_; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "autograd/ops.h"
-#include "engine/ops/attention/cached_attention.h"
 #include "engine/ops/concat/concat.h"
 #include "engine/ops/operators.h"
 #include "models/attention.h"
@@ -88,9 +87,7 @@ KeysAndValues recorded_keys(ModelCache& cache, const TokenPlace& place) {
               [&cache, place](const AttentionInputs& in) {
                 KeyValueCache& own = cache.layer(in.layer)[in.group];
                 own.put(in.k.value(), in.v.value(), place.length);
-                return Var(engine::cached_attention(in.q.value(), own.key_memory(), own.value_memory(),
-                                                    in.slopes.value(), *in.options.scale, place.length,
-                                                    in.options.window));  // (B, 1, H, d_v)
+                return Var(own.attention(in.q.value(), in.slopes.value(), in.options, place.length));  // (B, 1, H, d_v)
               }};
 }
 

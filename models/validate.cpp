@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/error.h"
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 #include "models/count.h"
 #include "models/positions.h"
 

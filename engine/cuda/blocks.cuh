@@ -1,4 +1,6 @@
 #pragma once
+#include <cuda_runtime.h>
+
 #include <bit>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <cuda_runtime.h>
+
 #include "engine/compute_type.h"
 
 namespace headroom::engine::cuda {

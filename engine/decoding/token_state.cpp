@@ -32,7 +32,7 @@ Op<NextTokenCall> next_token_op{
     "next_token", {{.name = "host", .dtypes = DType::i64, .run = next_token_on_host, .is_reference = true}}};
 Op<CacheTokenCall> cache_token_op{"cache_token",
                                   {{.name = "copy",
-                                    .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16,
+                                    .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16 | DType::u8,
                                     .run = cache_token_on_host,
                                     .is_reference = true}}};
 

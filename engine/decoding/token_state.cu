@@ -41,6 +41,8 @@ void cache_as(const CacheTokenCall& c) {
 
 void run_cache_token(CacheTokenCall& c) {
   switch (size_of(c.cache.dtype())) {
+    case 1:
+      return cache_as<uint8_t>(c);
     case 2:
       return cache_as<uint16_t>(c);
     case 4:
@@ -56,7 +58,7 @@ void register_token_state() {
   const Device::Kind cuda = Device::Kind::cuda;
   next_token_op.add({.name = "one thread", .dtypes = DType::i64, .run = run_next_token, .device = cuda});
   cache_token_op.add({.name = "elements",
-                      .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16,
+                      .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16 | DType::u8,
                       .run = run_cache_token,
                       .device = cuda});
 }

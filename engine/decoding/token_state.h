@@ -33,8 +33,9 @@ const uint64_t* draws_base(const Tensor& state);
 /// waits for the device.
 void next_token_inplace(const Tensor& state, const Tensor& chosen, uint64_t drawn);
 
-/// cache[b, length - 1] = row[b]: cache (B, capacity, H, d) contiguous, row (B, 1, H, d) of its dtype, length i64 (1).
-/// Writes nothing if there is no such place. Never waits for the device. Throws Error naming shapes that do not fit.
+/// cache[b, length - 1] = row[b]: cache (B, capacity, H, d) contiguous, row (B, 1, H, d) of its dtype, real or the
+/// bytes of packed rows, length i64 (1). Writes nothing if there is no such place. Never waits for the device. Throws
+/// Error naming shapes that do not fit.
 void cache_token_inplace(const Tensor& cache, const Tensor& row, const Tensor& length);
 
 /// Calls that change their first operand.

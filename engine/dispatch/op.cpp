@@ -32,6 +32,8 @@ void OpBase::check_operands(std::span<const Operand> operands) const {
       fail("{}: {} {} is not i64", name_, operand.name, x.str());
     if (operand.kind == Operand::Kind::mask && x.dtype() != DType::boolean)
       fail("{}: {} {} is not bool", name_, operand.name, x.str());
+    if (operand.kind == Operand::Kind::bytes && x.dtype() != DType::u8)
+      fail("{}: {} {} is not u8", name_, operand.name, x.str());
     if (operand.kind == Operand::Kind::statistic && x.dtype() != statistic_dtype(first.dtype()))
       fail("{}: {} {} is not {}, as {} {} needs it", name_, operand.name, x.str(),
            name_of(statistic_dtype(first.dtype())), operands[0].name, first.str());

@@ -12,6 +12,7 @@ struct Operand {
     statistic,  ///< floating, saved by the forward pass, in statistic_dtype() of the real ones
     index,      ///< i64
     mask,       ///< bool
+    bytes,      ///< u8: packed rows
   };
   const char* name;
   Tensor* tensor;
@@ -36,7 +37,9 @@ inline Operand real(const char* name, Tensor& tensor) { return {name, &tensor}; 
 inline Operand optional_real(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::real, true}; }
 inline Operand statistic(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::statistic}; }
 inline Operand index(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::index}; }
+inline Operand optional_index(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::index, true}; }
 inline Operand mask(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::mask}; }
+inline Operand bytes(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::bytes}; }
 inline Operand optional_mask(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::mask, true}; }
 
 }  // namespace headroom::engine

@@ -2,40 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/quantized/encode.h"
+#include "engine/quantized/pack_block.h"
 
 namespace headroom::engine {
-
-bool quantize_block_q8_0(const float* x, uint8_t* block) {
-  float most = 0;
-  for (int i = 0; i < 32; ++i) most = std::max(most, std::fabs(x[i]));
-  const float step = most / 127;
-  const f16 scale(step);
-  if (!std::isfinite(static_cast<float>(scale))) return false;
-  const float inverse = static_cast<float>(scale) > 0 ? 1 / step : 0;  // 1 / step may be infinite where the scale is 0
-  std::memcpy(block, &scale.bits, 2);
-  for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(std::round(x[i] * inverse)));
-  return true;
-}
-
-bool quantize_block_q4_0(const float* x, uint8_t* block) {
-  float most = 0;
-  for (int i = 0; i < 32; ++i)
-    if (std::fabs(x[i]) > std::fabs(most)) most = x[i];
-  const float step = most / -8;
-  const f16 scale(step);
-  if (!std::isfinite(static_cast<float>(scale))) return false;
-  const float inverse = static_cast<float>(scale) != 0 ? 1 / step : 0;
-  std::memcpy(block, &scale.bits, 2);
-  const auto level = [&](int i) { return static_cast<int>(std::min(15.0F, std::floor(x[i] * inverse + 8.5F))); };
-  for (int i = 0; i < 16; ++i) block[2 + i] = static_cast<uint8_t>(level(i) | (level(i + 16) << 4));
-  return true;
-}
 
 namespace {
 
@@ -80,7 +54,7 @@ QuantizedMatrix quantize(const Tensor& matrix_in, BlockFormat format, const Tens
       const float* from = x + b * traits.elements;
       uint8_t* const to = bytes + b * traits.bytes;
       const bool fits = format == BlockFormat::q8_0
-                            ? quantize_block_q8_0(from, to)
+                            ? pack_block<blocks::Q8_0>(from, to)
                             : encode_block(format, from, columns.data() + b % row_blocks * traits.elements, to);
       if (!fits)
         fail("quantize: row {} of {} holds a number too large for a scale of 16 bits", b / row_blocks, matrix.str());

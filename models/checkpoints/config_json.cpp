@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 #include "models/config_names.h"
 #include "models/files/json.h"
 #include "models/positions.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/error.h"
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 #include "models/costs.h"
 
 namespace headroom::tasks {

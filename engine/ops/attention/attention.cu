@@ -25,16 +25,19 @@ void run_tiles_grad(AttentionGradCall& c) {
   (is_stored ? attention_stored_grad : attention_wide_grad)(c);
 }
 
-/// Decoding: self-attention over a whole sequence never is, so that a model is trained by one kernel whatever its
-/// length. Queries must fit into a block's shared memory.
-bool is_split(const AttentionCall& c) {
-  const AttentionProblem& p = c.problem;
-  return p.queries <= most_few_queries && p.keys > p.queries && p.dropout == 0 && p.qk_dim <= most_split_width;
-}
+/// Queries that fit into a block's shared memory.
+bool are_few(const AttentionProblem& p) { return p.queries <= most_few_queries && p.qk_dim <= most_split_width; }
 
-bool has_few_queries(const CachedAttentionCall& c) {
-  return c.problem.queries <= most_few_queries && c.problem.qk_dim <= most_split_width;
+/// Decoding: self-attention over a whole sequence never is, so that a model is trained by one kernel whatever its
+/// length.
+bool is_split(const AttentionCall& c) {
+  return are_few(c.problem) && c.problem.keys > c.problem.queries && c.problem.dropout == 0;
 }
+bool is_split_cached(const CachedAttentionCall& c) { return are_few(c.problem); }
+bool is_split_packed(const PackedAttentionCall& c) {
+  return are_few(c.problem) && (c.length.defined() || c.problem.keys > c.problem.queries);
+}
+bool has_no_length(const PackedAttentionCall& c) { return !c.length.defined(); }
 
 }  // namespace
 
@@ -77,7 +80,19 @@ void register_attention() {
                            .dtypes = all,
                            .run = attention_split_cached,
                            .takes_strided = true,
-                           .supports = has_few_queries,
+                           .supports = is_split_cached,
+                           .device = cuda});
+  packed_attention_op.add({.name = "split over keys",
+                           .dtypes = DType::f32,
+                           .run = attention_split_packed,
+                           .takes_strided = true,
+                           .supports = is_split_packed,
+                           .device = cuda});
+  packed_attention_op.add({.name = "unpacked",
+                           .dtypes = DType::f32,
+                           .run = packed_attention_unpacked,
+                           .takes_strided = true,
+                           .supports = has_no_length,
                            .device = cuda});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/ops/attention/cached_attention.h"
+#include "engine/ops/attention/packed_attention.h"
 
 // Attention's GPU implementations, each in its own file.
 namespace headroom::engine::cuda {
@@ -49,5 +50,7 @@ inline constexpr int64_t most_few_queries = 16, most_split_width = 512;
 void attention_split(AttentionCall& call);
 /// The same if only the device knows the number of keys.
 void attention_split_cached(CachedAttentionCall& call);
+/// The same over packed keys and values, with or without such a length.
+void attention_split_packed(PackedAttentionCall& call);
 
 }  // namespace headroom::engine::cuda

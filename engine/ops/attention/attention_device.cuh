@@ -85,9 +85,15 @@ struct AttentionArguments {
 
   AttentionArguments(const AttentionProblem& p, const Tensor& q_in, const Tensor& k_in, const Tensor& v_in,
                      const Tensor& slopes_in)
+      : AttentionArguments(p, q_in, slopes_in) {
+    k = heads_of<T>(k_in);
+    v = heads_of<T>(v_in);
+  }
+  /// Without keys and values, which the kernel has from elsewhere.
+  AttentionArguments(const AttentionProblem& p, const Tensor& q_in, const Tensor& slopes_in)
       : q(heads_of<T>(q_in)),
-        k(heads_of<T>(k_in)),
-        v(heads_of<T>(v_in)),
+        k{},
+        v{},
         slopes(slopes_in.defined() ? slopes_in.data<T>() : nullptr),
         key_mask(p.key_mask.defined() ? p.key_mask.data<bool>() : nullptr),
         heads(static_cast<int>(p.heads)),
@@ -98,7 +104,9 @@ struct AttentionArguments {
         scale(static_cast<C>(p.scale)),
         kept(static_cast<C>(1 / (1 - p.dropout))),
         dropped_below(p.dropped_below()),
-        dropout_key(p.dropout_key) {}
+        dropout_key(p.dropout_key) {
+    k.tokens = static_cast<int>(p.keys);
+  }
 
   /// True if causality is the only rule: most training, for which kernels are compiled a second time.
   bool is_plain() const { return !slopes && !key_mask && !dropout; }

@@ -1,5 +1,5 @@
+#include "engine/ops/attention/attention_cache_rows.cuh"
 #include "engine/ops/attention/attention_cuda.h"
-#include "engine/ops/attention/attention_device.cuh"
 
 // Few queries against a long cache of keys, as decoding asks for: what counts is that keys and values are read once, by
 // as many blocks as there can be. A block takes one chunk of the keys of one key-value head, and up to R rows, each a
@@ -17,54 +17,26 @@ __host__ __device__ constexpr int64_t part_size(int64_t v_dim) {
   return R * (v_dim + 2);
 }
 
-/// 16 bytes of a row.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr int size = 16 / sizeof(T);
-  T value[size];
-};
-
-/// out[r] = q_r·k, q (R, width) in shared memory.
-template <int R, class T, class C>
-__device__ inline void row_products(const C* q, const T* k, int width, bool packed, C (&out)[R]) {
-#pragma unroll
-  for (int r = 0; r < R; ++r) out[r] = 0;
-  const auto add = [&](int d, const T& element) {
-    const C x = load(element);
-#pragma unroll
-    for (int r = 0; r < R; ++r) out[r] += q[r * width + d] * x;
-  };
-  if (packed) {
-    for (int d = 0; d < width; d += Pack<T>::size) {
-      const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(k + d);
-#pragma unroll
-      for (int e = 0; e < Pack<T>::size; ++e) add(d + e, pack.value[e]);
-    }
-  } else {
-    for (int d = 0; d < width; ++d) add(d, k[d]);
-  }
-}
-
 /// How many of `capacity` keys there are: all where `length` is null.
 __device__ inline int keys_held(const int64_t* length, int capacity) {
   if (!length || *length > capacity) return capacity;
   return *length < 0 ? 0 : static_cast<int>(*length);
 }
 
-template <class T, int R>
-__global__ void split_part(AttentionArguments<T> a, const int64_t* length, Compute<T>* parts, int chunks,
-                           int row_blocks) {
+template <class T, int R, class Cache>
+__global__ void split_part(AttentionArguments<T> a, Cache k, Cache v, const int64_t* length, Compute<T>* parts,
+                           int chunks, int row_blocks) {
   using C = Compute<T>;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % warp_size, warp = thread / warp_size;
   const int block = static_cast<int>(blockIdx.x), chunk = block % chunks, kv_heads = a.heads / a.group;
   const int kv_head = block / chunks / row_blocks % kv_heads, b = block / chunks / row_blocks / kv_heads;
   const int first_row = block / chunks % row_blocks * R, rows = a.group * a.q.tokens;
-  const int keys = keys_held(length, a.k.tokens);
+  const int keys = keys_held(length, k.tokens);
   const int first_key = chunk * split_chunk, left = smaller(split_chunk, keys - first_key);
   // The window hides whole chunks from all queries where it hides them from the first.
   const int hidden = a.window > 0 ? keys - a.q.tokens + 1 - a.window : 0;
   const int count = first_key + left <= hidden ? 0 : left;
-  const int qk_dim = a.q.width, v_dim = a.v.width;
+  const int qk_dim = a.q.width, v_dim = v.width;
   C* const q = dynamic_shared<C>();     // (R, d_qk)
   C* const p = q + R * qk_dim;          // (R, chunk)
   C* const sums = p + R * split_chunk;  // (shares, R, columns)
@@ -76,7 +48,7 @@ __global__ void split_part(AttentionArguments<T> a, const int64_t* length, Compu
   }
   __syncthreads();
   C s[R];
-  if (thread < count) row_products(q, a.k.row(b, first_key + thread, kv_head), qk_dim, a.k.packed, s);
+  if (thread < count) k.visit([&](const auto& in) { in.products(q, in.row(b, first_key + thread, kv_head), s); });
 #pragma unroll
   for (int r = 0; r < R; ++r) {
     const bool is_there = thread < count && first_row + r < rows;
@@ -104,11 +76,13 @@ __global__ void split_part(AttentionArguments<T> a, const int64_t* length, Compu
     C sum[R];
 #pragma unroll
     for (int r = 0; r < R; ++r) sum[r] = 0;
-    for (int n = share; n < count; n += shares) {
-      const C x = load(a.v.row(b, first_key + n, kv_head)[c]);
+    v.visit([&](const auto& in) {
+      for (int n = share; n < count; n += shares) {
+        const C x = in.at(in.row(b, first_key + n, kv_head), c);
 #pragma unroll
-      for (int r = 0; r < R; ++r) sum[r] += p[r * split_chunk + n] * x;
-    }
+        for (int r = 0; r < R; ++r) sum[r] += p[r * split_chunk + n] * x;
+      }
+    });
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       if (shares == 1) part[r * v_dim + c] = sum[r];
@@ -153,34 +127,40 @@ struct JoinParts {
   }
 };
 
-template <class T, int R, class Call>
-void run(const Call& c, const int64_t* length) {
+template <class T, int R, class Call, class Cache>
+void run(const Call& c, const AttentionArguments<T>& a, const Cache& k, const Cache& v, const int64_t* length) {
   using C = Compute<T>;
   const AttentionProblem& p = c.problem;
   const int64_t chunks = (p.keys + split_chunk - 1) / split_chunk, row_blocks = (p.group() * p.queries + R - 1) / R;
   const Tensor &y = c.out.y, &lse = c.out.lse;
   const int64_t blocks = p.batch * p.kv_heads * row_blocks * chunks;
   const Tensor parts = Tensor::empty({blocks, part_size<R>(p.v_dim)}, dtype_of<C>(), c.q.device());
-  launch_kernel("attention_split", split_part<T, R>,
+  launch_kernel("attention_split", split_part<T, R, Cache>,
                 {static_cast<unsigned>(blocks), split_threads,
                  sizeof(C) * static_cast<size_t>(R * (p.qk_dim + split_chunk + split_threads))},
-                AttentionArguments<T>(p, c.q, c.k, c.v, c.slopes), length, parts.mutable_data<C>(),
-                static_cast<int>(chunks), static_cast<int>(row_blocks));
+                a, k, v, length, parts.mutable_data<C>(), static_cast<int>(chunks), static_cast<int>(row_blocks));
   launch("attention_join", y.numel(),
          JoinParts<T, R>{parts.data<C>(), y.template mutable_data<T>(), lse.template mutable_data<C>(),
                          static_cast<int>(p.queries), static_cast<int>(p.heads), static_cast<int>(p.group()),
                          static_cast<int>(p.v_dim), static_cast<int>(chunks), static_cast<int>(row_blocks)});
 }
 
+/// With as many rows to a block as the call has, 8 at most.
+template <class T, class Call, class Cache>
+void run_rows(const Call& c, const AttentionArguments<T>& a, const Cache& k, const Cache& v, const int64_t* length) {
+  const int64_t rows = c.problem.group() * c.problem.queries;
+  if (rows == 1) run<T, 1>(c, a, k, v, length);
+  else if (rows <= 4) run<T, 4>(c, a, k, v, length);
+  else run<T, 8>(c, a, k, v, length);
+}
+
 template <class Call>
 void run_split(Call& c, const int64_t* length) {
   lay_out(c);
-  const int64_t rows = c.problem.group() * c.problem.queries;
   with_real(c.q.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (rows == 1) run<T, 1>(c, length);
-    else if (rows <= 4) run<T, 4>(c, length);
-    else run<T, 8>(c, length);
+    const AttentionArguments<T> a(c.problem, c.q, c.k, c.v, c.slopes);
+    run_rows(c, a, NumberRows<T>{a.k}, NumberRows<T>{a.v}, length);
   });
 }
 
@@ -188,5 +168,12 @@ void run_split(Call& c, const int64_t* length) {
 
 void attention_split(AttentionCall& c) { run_split(c, nullptr); }
 void attention_split_cached(CachedAttentionCall& c) { run_split(c, c.length.data<int64_t>()); }
+
+void attention_split_packed(PackedAttentionCall& c) {
+  c.q = with_whole_rows(c.q), c.k.bytes = with_whole_rows(c.k.bytes), c.v.bytes = with_whole_rows(c.v.bytes);
+  if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
+  run_rows(c, AttentionArguments<float>(c.problem, c.q, c.slopes), FormatRows(c.k), FormatRows(c.v),
+           c.length.defined() ? c.length.data<int64_t>() : nullptr);
+}
 
 }  // namespace headroom::engine::cuda

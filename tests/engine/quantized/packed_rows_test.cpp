@@ -1,5 +1,5 @@
 // Rows in fewer bits, and attention over them: the formats of key-value caches.
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/error.h"
-#include "engine/quantized/packed_rows.h"
+#include "engine/ops/packed_rows/packed_rows.h"
 #include "models/costs.h"
 #include "models/weights/sources.h"
 #include "tests/support/catch.h"
