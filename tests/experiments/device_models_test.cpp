@@ -42,15 +42,42 @@ TEST_CASE("a trained model generates and is measured on the device, in every for
   const TemporaryFolder folder;
   for (const char* weights : {"stored", "bf16", "computed"}) {
     INFO(weights);
-    const std::string generate = fmt::format(
-        "generate {} --prompt 'the text' --max-tokens 12 --temperature 1 --seed 3 --weights {} --cache-dtype f32",
-        small_model(), weights);
-    CHECK(on_device(folder, generate)["tokens"] == run_json(folder, generate)["tokens"]);
+    for (const char* cache : {"", " --cache-dtype f32"}) {
+      const std::string generate =
+          fmt::format("generate {} --prompt 'the text' --max-tokens 12 --temperature 1 --seed 3 --weights {}{}",
+                      small_model(), weights, cache);
+      CHECK(on_device(folder, generate)["tokens"] == run_json(folder, generate)["tokens"]);
+    }
     const std::string eval =
         fmt::format("eval {} --text {} --context 32 --weights {}", small_model(), small_text(), weights);
     CHECK(on_device(folder, eval)["ppl"].get<double>() ==
           Approx(run_json(folder, eval)["ppl"].get<double>()).epsilon(1e-4));
   }
+}
+
+TEST_CASE("keys and values are kept on the device in the types that the CPU has") {
+  if (is_absent()) return;
+  const TemporaryFolder folder;
+  const std::string generate = fmt::format(
+      "generate {} --prompt 'the text' --max-tokens 6 --temperature 1 --seed 3 --parallel 2", small_model());
+  for (const auto& [arguments, kept] : {std::pair{"", "64 bytes per token in f16"},
+                                        {" --cache-dtype bf16", "64 bytes per token in bf16"},
+                                        {" --exact", "128 bytes per token in f32"}}) {
+    INFO(arguments);
+    CHECK(on_device(folder, generate + arguments)["texts"] == run_json(folder, generate + arguments)["texts"]);
+    Program program(folder.path(), generate + arguments + " --stats --device cuda");
+    CHECK(program.wait() == 0);
+    CHECK(program.err().find(kept) != std::string::npos);
+  }
+  for (const char* cache : {"f16", "bf16"}) {
+    const std::string eval =
+        fmt::format("eval {} --text {} --context 32 --cache-dtype {}", small_model(), small_text(), cache);
+    CHECK(on_device(folder, eval)["ppl"].get<double>() ==
+          Approx(run_json(folder, eval)["ppl"].get<double>()).epsilon(1e-4));
+  }
+  Program blocks(folder.path(), generate + " --cache-dtype q8_0 --device cuda");
+  CHECK(blocks.wait() != 0);
+  CHECK(blocks.err().find("no whole blocks of 32 numbers; f16 takes any width") != std::string::npos);
 }
 
 TEST_CASE("what the CPU knows of a model is verified on the device, and its heads measure the same there") {

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/quantized/quantize.h"
 #include "engine/transfer.h"
+#include "models/costs.h"
 #include "models/rope_cache.h"
 #include "models/weights/sources.h"
 #include "tests/support/catch.h"
@@ -40,7 +41,7 @@ TransformerConfig decoder(Positions positions) {
   return c;
 }
 
-/// On the context's device, its projections in blocks of 8 bits where these are wanted.
+/// On the context's device, its projections in blocks of 8 bits where these are wanted; keys then have a large channel.
 Transformer made(const TransformerConfig& config, bool has_blocks) {
   engine::Rng rng(11);
   if (!has_blocks) return {config, rng};
@@ -50,6 +51,7 @@ Transformer made(const TransformerConfig& config, bool has_blocks) {
   NamedTensors dense;
   std::vector<std::pair<std::string, engine::QuantizedMatrix>> blocks;
   for (const Parameter& p : drawn.parameters()) {
+    if (p.name.find("k_norm") != std::string::npos) p.var.value().mutable_data<float>()[5] = 30;
     const bool is_matrix = p.var.shape().rank() == 2 && p.name.find("blocks.") == 0;
     if (is_matrix) blocks.emplace_back(p.name, engine::quantize(p.var.value(), engine::BlockFormat::q8_0).to(there));
     else dense.emplace_back(p.name, p.var.value());
@@ -64,18 +66,18 @@ Transformer made(const TransformerConfig& config, bool has_blocks) {
 struct Course {
   std::vector<int64_t> tokens;
   std::vector<std::vector<float>> logits;
-  int64_t recordings = 0;
+  int64_t recordings = 0, row_bytes = 0;  ///< of a token in one layer's cache
   std::vector<std::string> notes;
 };
 
 /// Decodes a prompt and then that many tokens.
 Course decoded(const TransformerConfig& config, bool has_blocks, const SamplingOptions& options, int64_t prompt,
-               int64_t count, bool records) {
-  const engine::DeviceStream stream(cuda);
+               int64_t count, bool records, const CacheTypes& types = {}, engine::Device device = cuda) {
+  const engine::DeviceStream stream(device);
   const engine::StreamScope on_stream(stream.handle());
-  const engine::DeviceScope scope(cuda);
+  const engine::DeviceScope scope(device);
   const Transformer model = made(config, has_blocks);
-  ModelCache state(config);
+  ModelCache state(config, true, types);
   Sampler sampler(options);
   Course out;
   RecordedDecoder recorded(model, [&](const std::string& line) { out.notes.push_back(line); });
@@ -101,7 +103,18 @@ Course decoded(const TransformerConfig& config, bool has_blocks, const SamplingO
     input = Tensor::from<int64_t>({1, 1}, {*id});
     CHECK(state.offset() == prompt + i);
   }
+  const Tensor keys = state.layer(0)[0].keys(), values = state.layer(0)[0].values();
+  CHECK(keys.device() == device);
+  out.row_bytes = (keys.dim(2) * keys.dim(3) + values.dim(2) * values.dim(3)) * engine::size_of(keys.dtype());
   return out;
+}
+
+/// The logits of a text whose keys and values are rounded as a cache would.
+std::vector<double> rounded(const TransformerConfig& config, const CacheTypes& types, engine::Device device) {
+  const engine::DeviceScope scope(device);
+  const autograd::NoGrad no_grad;
+  const Tensor ids = Tensor::from<int64_t>({1, 9}, {1, 5, 2, 7, 10, 3, 3, 0, 6});
+  return made(config, true).forward(ids, {.rounded_cache = types}).value().to_vector<double>();
 }
 
 void check_same(const Course& queued, const Course& recorded) {
@@ -140,6 +153,34 @@ TEST_CASE("a recorded token of quantised weights is the queued one", "[generatio
   for (const engine::Activations activations : {engine::Activations::exact, engine::Activations::int8}) {
     const engine::ActivationsScope scope(activations);
     check_same(decoded(config, true, {}, 3, 12, false), decoded(config, true, {}, 3, 12, true));
+  }
+}
+
+TEST_CASE("a token recorded with a cache in fewer bits is the queued one, and the CPU's", "[generation]") {
+  if (is_absent()) return;
+  TransformerConfig config = decoder(Positions::rope);
+  config.groups = {{.heads = 4, .qk_dim = 32, .v_dim = 64, .kv_heads = 2}};
+  config.qk_norm = true;
+  const engine::ActivationsScope scope(engine::Activations::exact);
+  config.groups[0].key_cache = engine::BlockFormat::q8_0, config.groups[0].value_cache = engine::BlockFormat::q4_0;
+  std::vector<CacheTypes> all{named_cache_types()};
+  for (const engine::BlockFormat format : engine::packed_formats) all.push_back(format);
+  for (const CacheTypes& types : all) {
+    INFO((types.all ? engine::traits_of(*types.all).name : "named"));
+    const Course queued = decoded(config, true, {}, 60, 12, false, types);
+    const Course recorded = decoded(config, true, {}, 60, 12, true, types);
+    check_same(queued, recorded);
+    CHECK(recorded.recordings == 2);  // the cache grows at 64 tokens
+    CHECK(recorded.notes.empty());
+    const Course host = decoded(config, true, {}, 60, 12, false, types, engine::cpu);
+    CHECK(recorded.tokens == host.tokens);
+    for (size_t i = 0; i < host.logits.size(); ++i)
+      for (size_t j = 0; j < host.logits[i].size(); ++j)
+        CHECK(recorded.logits[i][j] == Approx(host.logits[i][j]).margin(5e-3));
+    const std::vector<double> got = rounded(config, types, cuda), want = rounded(config, types, engine::cpu);
+    for (size_t i = 0; i < want.size(); ++i) CHECK(got[i] == Approx(want[i]).margin(5e-3));
+    CHECK(recorded.row_bytes * config.layers == cache_bytes(config, types));
+    CHECK(recorded.row_bytes == host.row_bytes);
   }
 }
 

@@ -100,21 +100,19 @@ void add_cache_option(Command command, ModelArguments& arguments) {
       "model: as a compressed model names them for each head (f16 where it does not)";
   command.under(how_it_is_run)
       .option("--cache-dtype", arguments.cache_dtype,
-              arguments.cache_dtype.empty() ? help + " (default: model; f32 with --exact or --dtype f64 and on a GPU)"
-                                            : help)
+              arguments.cache_dtype.empty() ? help + " (default: model; f32 with --exact or --dtype f64)" : help)
       .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "model"});
 }
 
 std::string ModelArguments::cache_name(const models::TransformerConfig& config) const {
   if (!cache_dtype.empty()) return cache_dtype;
-  if (device != "cpu" || dtype != "f32" || exact) return "f32";
+  if (dtype != "f32" || exact) return "f32";
   return models::names_cache_types(config) ? "model" : "f16";
 }
 
 models::CacheTypes ModelArguments::cache_types(const models::TransformerConfig& config) const {
   const std::string name = cache_name(config);
   if (name == "f32") return {};
-  require(device == "cpu", "--cache-dtype {}: --device {} keeps keys and values in f32", name, device);
   if (name == "model") return {engine::BlockFormat::f16, true};
   const engine::BlockFormat format = engine::block_format_named(name);
   if (const auto partial = models::partial_blocks(config, format))

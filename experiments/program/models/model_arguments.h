@@ -31,11 +31,11 @@ struct ModelArguments {
   bool exact = false;
   std::string cache_dtype = "f32";  ///< for commands with add_cache_option(); "" chooses by the others
 
-  /// --cache-dtype. If that is "" and the model runs in f32 on the CPU, not exactly: "model" if its heads name their
-  /// cache's types, else f16.
+  /// --cache-dtype. If that is "" and the model runs in f32, not exactly: "model" if its heads name their cache's
+  /// types, else f16.
   std::string cache_name(const models::TransformerConfig& config) const;
-  /// The types of keys and values under --cache-dtype; "model": as the heads name them, else f16. Throws Error on
-  /// devices other than the CPU.
+  /// The types of keys and values under --cache-dtype; "model": as the heads name them, else f16. Throws Error if
+  /// a format's blocks do not fill some head's rows.
   models::CacheTypes cache_types(const models::TransformerConfig& config) const;
   /// Explains non-finite logits of finite weights, which load() checks: the likely cause and what to type.
   std::string overflow(const models::TransformerConfig& config) const;
