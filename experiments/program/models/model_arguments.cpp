@@ -113,6 +113,7 @@ std::string ModelArguments::cache_name(const models::TransformerConfig& config) 
 models::CacheTypes ModelArguments::cache_types(const models::TransformerConfig& config) const {
   const std::string name = cache_name(config);
   if (name == "f32") return {};
+  require(dtype == "f32", "--cache-dtype {}: with --dtype {} keys and values are not rounded", name, dtype);
   if (name == "model") return {engine::BlockFormat::f16, true};
   const engine::BlockFormat format = engine::block_format_named(name);
   if (const auto partial = models::partial_blocks(config, format))

@@ -35,7 +35,7 @@ struct ModelArguments {
   /// types, else f16.
   std::string cache_name(const models::TransformerConfig& config) const;
   /// The types of keys and values under --cache-dtype; "model": as the heads name them, else f16. Throws Error if
-  /// a format's blocks do not fill some head's rows.
+  /// the model runs in f64, or if a format's blocks do not fill some head's rows.
   models::CacheTypes cache_types(const models::TransformerConfig& config) const;
   /// Explains non-finite logits of finite weights, which load() checks: the likely cause and what to type.
   std::string overflow(const models::TransformerConfig& config) const;
