@@ -72,6 +72,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* bytes, size_t count) {
+  is_synced_ = false;
   constexpr size_t most = size_t{1} << 30;  // Linux writes less than 2 GiB in one call
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
@@ -83,8 +84,13 @@ void AtomicFile::write(const void* bytes, size_t count) {
   }
 }
 
+void AtomicFile::sync() {
+  if (!is_synced_ && fsync(fd_) != 0) fail_with_errno("cannot be synced");
+  is_synced_ = true;
+}
+
 void AtomicFile::commit() {
-  if (fsync(fd_) != 0) fail_with_errno("cannot be synced");
+  sync();
   const bool is_new = is_promised_new(path_);
   const int failed = is_new ? rename_new(temporary_, path_) : std::rename(temporary_.c_str(), path_.c_str());
   require(failed == 0 || !is_new || errno != EEXIST,

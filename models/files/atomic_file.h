@@ -18,6 +18,8 @@ class AtomicFile {
 
   /// Appends. Throws Error naming the file and the cause, such as a full disk.
   void write(const void* bytes, size_t count);
+  /// Waits until the bytes so far would outlive a power cut: of what commit() does, the part that a disk can refuse.
+  void sync();
   /// Syncs the bytes, renames the file over any old one, and syncs the folder: after a power cut the name holds the old
   /// bytes or the new ones. Throws Error, also if something now has the name that check_new() found free (output.h).
   void commit();
@@ -27,6 +29,7 @@ class AtomicFile {
 
   std::filesystem::path path_, temporary_;
   int fd_ = -1;
+  bool is_synced_ = false;
 };
 
 /// Writes a whole file.

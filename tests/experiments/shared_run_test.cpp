@@ -201,8 +201,9 @@ TEST_CASE("hosts whose kernels differ are found out where they trained one trial
   for (const char* words :
        {"has two results that differ: test ", "again-1.jsonl:", "(portable, ", "other-1.jsonl:", "(avx2, "})
     CHECK(contains(program.err(), words));
-  // A third result decides.
-  output_of(folder, "run study.toml --quiet --out one");
+  // A third result decides, if it is one of the two: the CPU's best level may give others.
+  Program third(folder, "run study.toml --quiet --out one", "HEADROOM_ISA=avx2", "worker-");
+  CHECK(third.wait() == 0);
   CHECK(contains(output_of(folder, "status small --out one"), "8 of 8 trials finished"));
   CHECK(contains(output_of(folder, "doctor --repair one"), "repaired: "));
   CHECK(contains(output_of(folder, "doctor one"), ": 8 trials and 8 files are sound"));

@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "engine/error.h"
 #include "experiments/studies/run/store/owner.h"
@@ -42,9 +45,10 @@ bool each_sound(const OpenFile& file, const Seals& others, const std::function<v
   return is_sound && !lines.is_too_long() && seal_of(lines.rest().substr(0, lines.rest().size() - 1)).empty();
 }
 
-/// The seals of some lines of a shard.
+/// The seals of some lines of a shard. Throws Error where it has gone: its lines may now be in another one.
 Seals seals_of(const OpenFile& file, const std::set<int64_t>& numbers) {
   Seals seals;
+  require(file.is_there(), "{}: has gone since it was read; nothing is repaired", file.path().string());
   if (!file.is_open()) return seals;
   LineScanner lines(file, 0, file.look().bytes);
   for (int64_t number = 1; const auto line = lines.next(); ++number)
@@ -53,23 +57,40 @@ Seals seals_of(const OpenFile& file, const std::set<int64_t>& numbers) {
   return seals;
 }
 
-/// Writes a shard anew without what cannot be read and the lines of those seals. What was done; "" for nothing.
-std::string take_out(const OpenFolder& folder, const std::string& name, const Seals& others) {
-  const OpenFile file(folder, name, O_RDONLY);
-  if (!file.is_there()) return "";
+/// A shard that is written anew, beside the old one, without what cannot be read and the lines of some seals.
+struct Cut {
+  std::string name;
+  std::filesystem::path path;
   int64_t kept = 0;
-  if (file.is_open() && each_sound(file, others, [&](std::string_view) { ++kept; })) return "";
-  const std::string path = file.path().string();
-  if (kept == 0) return fmt::format("{} is now {}; the next run trains what is missing", path, folder.set_aside(name));
-  models::AtomicFile fresh(file.path());
+  std::unique_ptr<models::AtomicFile> fresh{};  ///< null where nothing is kept
+};
+
+/// Nothing where the shard is sound and has no line of those seals. Throws Error where it has gone and `is_needed`.
+std::optional<Cut> cut(const OpenFolder& folder, const std::string& name, const Seals& others, bool is_needed) {
+  const OpenFile file(folder, name, O_RDONLY);
+  require(file.is_there() || !is_needed, "{}: has gone since it was read; nothing is repaired", file.path().string());
+  if (!file.is_there()) return std::nullopt;
+  Cut out{name, file.path()};
+  if (file.is_open() && each_sound(file, others, [&](std::string_view) { ++out.kept; })) return std::nullopt;
+  if (out.kept == 0) return out;
+  out.fresh = std::make_unique<models::AtomicFile>(file.path());
   each_sound(file, others, [&](std::string_view line) {
-    fresh.write(line.data(), line.size());
-    fresh.write("\n", 1);
+    out.fresh->write(line.data(), line.size());
+    out.fresh->write("\n", 1);
   });
-  const std::string old = folder.set_aside(name, SetAside::copy);
-  fresh.commit();
-  return fmt::format("{} has its sound lines, {}; the next run trains what is missing; the old file is {}", path, kept,
-                     old);
+  out.fresh->sync();
+  return out;
+}
+
+/// Puts it in the old one's place. What was done.
+std::string put_in_place(const OpenFolder& folder, Cut& cut) {
+  if (cut.fresh == nullptr)
+    return fmt::format("{} is now {}; the next run trains what is missing", cut.path.string(),
+                       folder.set_aside(cut.name));
+  const std::string old = folder.set_aside(cut.name, SetAside::copy);
+  cut.fresh->commit();
+  return fmt::format("{} has its sound lines, {}; the next run trains what is missing; the old file is {}",
+                     cut.path.string(), cut.kept, old);
 }
 
 /// "HOST-PID" of HOST-PID.jsonl, and of HOST-PID-2.jsonl, which may also be that of another host.
@@ -95,10 +116,14 @@ std::vector<std::string> Shards::repair(const std::vector<Fault>& others) const 
   Seals taken;  // a copy of a line in another shard was not read, and goes with it
   for (const auto& [name, numbers] : lines)
     if (is_shard(name)) taken.merge(seals_of(OpenFile(folder, name, O_RDONLY), numbers));
-  std::vector<std::string> done;
+  // All are written before one takes its place: of two results that differ the second would count where a full disk
+  // leaves it alone.
+  std::vector<Cut> cuts;
   for (const std::string& name : folder.names())
     if (is_shard(name))
-      if (std::string what = take_out(folder, name, taken); !what.empty()) done.push_back(std::move(what));
+      if (std::optional<Cut> one = cut(folder, name, taken, lines.contains(name))) cuts.push_back(std::move(*one));
+  std::vector<std::string> done;
+  for (Cut& one : cuts) done.push_back(put_in_place(folder, one));
   Shards facts(folder_);
   facts.new_facts();
   for (const Fault& fault : facts.faults())
