@@ -39,14 +39,14 @@ std::string_view known_role(const std::string& role) {
 
 jinja::Value messages_value(const std::vector<ChatMessage>& messages, bool as_parts, jinja::Limits& limits) {
   using jinja::Text, jinja::Value;
+  const Value role = Text("role"), content_key = Text("content");  // one for all: a request may have many messages
   std::vector<Value> turns;
   for (const ChatMessage& message : messages) {
     Value content = Text(message.content, &message == &messages.back() ? last : earlier);
     if (as_parts)
       content =
           make_list({make_dict({{Text("type"), Text("text")}, {Text("text"), std::move(content)}}, limits)}, limits);
-    turns.push_back(
-        make_dict({{Text("role"), Text(known_role(message.role))}, {Text("content"), std::move(content)}}, limits));
+    turns.push_back(make_dict({{role, Text(known_role(message.role))}, {content_key, std::move(content)}}, limits));
   }
   return make_list(std::move(turns), limits);
 }

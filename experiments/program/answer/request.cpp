@@ -1,6 +1,7 @@
 #include "experiments/program/answer/request.h"
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t most_texts = 1024, most_scores = int64_t{1} << 22, most_top = 20;
+constexpr int64_t most_chat_bytes = int64_t{1} << 21, most_texts = 1024, most_scores = int64_t{1} << 22, most_top = 20;
 
 template <class... Parts>
 [[noreturn]] void refuse(const std::string& param, fmt::format_string<Parts...> form, Parts&&... parts) {
@@ -126,6 +127,8 @@ std::vector<int32_t> chat_prompt(const Json* messages, const Json* variables, co
                                  const models::Tokenizer& tokenizer) {
   if (messages == nullptr || !messages->is_array() || messages->empty())
     refuse("messages", "messages: expected a list of messages");
+  if (std::ssize(*messages) > model.context)
+    refuse("messages", "messages: {} of them, and the model's context has {} tokens", messages->size(), model.context);
   std::vector<models::ChatMessage> turns;
   for (const Json& message : *messages) {
     Keys keys(message, "messages.");
@@ -204,6 +207,11 @@ void refuse_what_is_not_done(Keys& keys, bool is_chat) {
 
 CompletionRequest read_request(const std::string& body, bool is_chat, const models::ModelDescription& model,
                                const models::Tokenizer& tokenizer) {
+  if (is_chat && std::ssize(body) > most_chat_bytes)
+    refuse("messages", "the body has {} bytes; that of a chat may have {}", body.size(), most_chat_bytes);
+  // One at a time: as JSON, and filled into a template, a request of many short texts takes many times its bytes.
+  static std::mutex reading;
+  const std::lock_guard lock(reading);
   Json root;
   try {
     root = models::parse_json(body);

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -28,6 +30,7 @@ constexpr HttpRules rules{.body_bytes = 8 << 20,
                           .refusal = protocol_error};
 
 void answer(const AnswerArguments& arguments) {
+  mallopt(M_ARENA_MAX, 1);  // else each connection's thread keeps what its request took
   const ModelScope scope(arguments.model);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const auto tokenizer = files->tokenizer();
