@@ -109,7 +109,7 @@ struct JsonStyle {
   int64_t indent = -1;
   std::string between = ", ", colon = ": ";
   bool sort_keys = false;
-  bool is_ascii = false;  ///< other characters as \uXXXX
+  bool is_ascii = false;  ///< other characters as escapes
 };
 Text as_json(const Value& value, const JsonStyle& style, Limits& limits);
 /// A float as Python writes it: the shortest digits that read back as it.
