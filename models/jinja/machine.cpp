@@ -462,17 +462,18 @@ Value Machine::call_macro(const Statement& macro, const Arguments& given) {
   const int line = line_;
   require(given.positional.size() <= macro.parameters.size(), "{}() takes {} arguments, not {}", macro.name,
           macro.parameters.size(), given.positional.size());
+  const auto of_name = [](const auto& pairs, const std::string& name) {
+    return std::find_if(pairs.begin(), pairs.end(), [&](const auto& own) { return own.first == name; });
+  };
   for (const auto& [name, value] : given.named)
-    require(std::any_of(macro.parameters.begin(), macro.parameters.end(), [&](auto& own) { return own.first == name; }),
-            "{}() has no parameter {}", macro.name, name);
+    require(of_name(macro.parameters, name) != macro.parameters.end(), "{}() has no parameter {}", macro.name, name);
   Scope* const outer = scope_;
   Scope inner;
   inner.parent = root_;
   scope_ = &inner;
   for (size_t i = 0; i < macro.parameters.size(); ++i) {
     const auto& [name, usual] = macro.parameters[i];
-    const auto named =
-        std::find_if(given.named.begin(), given.named.end(), [&](auto& own) { return own.first == name; });
+    const auto named = of_name(given.named, name);
     Value value = i < given.positional.size()  ? given.positional[i]
                   : named != given.named.end() ? named->second
                   : usual                      ? evaluate(*usual)

@@ -44,10 +44,10 @@ Value make_dict_of_names(Parameters& p, Machine& machine) {
     require(first.dict() != nullptr && p.all().positional.size() == 1, "dict() takes a dict and names");
     items = first.dict()->items;
   }
-  for (const auto& [name, value] : p.all().named) {
-    std::erase_if(items,
-                  [&](const auto& own) { return own.first.text() != nullptr && own.first.text()->bytes == name; });
-    items.emplace_back(Text(name), value);
+  for (const auto& given : p.all().named) {
+    std::erase_if(
+        items, [&](const auto& own) { return own.first.text() != nullptr && own.first.text()->bytes == given.first; });
+    items.emplace_back(Text(given.first), given.second);
   }
   return make_dict(std::move(items), machine.limits());
 }
