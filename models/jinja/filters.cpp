@@ -51,8 +51,7 @@ Value dictsort(const Value& input, Parameters& p, Machine& m) {
   key.is_exact = p.flag("case_sensitive", false);
   key.path = p.text("by", "key") == "key" ? "0" : "1";
   const bool is_reversed = p.flag("reverse", false);
-  std::vector<Value> pairs;
-  for (const auto& [own, value] : input.dict()->items) pairs.push_back(make_list({own, value}, m.limits(), true));
+  std::vector<Value> pairs = pairs_of(*input.dict(), m.limits()).list()->items;
   return make_list(sorted(std::move(pairs), key, is_reversed, m), m.limits());
 }
 
@@ -264,10 +263,7 @@ Value length(const Value& input, Parameters& /*p*/, Machine& m) {
 
 Value pairs(const Value& input, Parameters& /*p*/, Machine& m) {
   require(input.dict() != nullptr || input.is_undefined(), "items: {} is no dict", input.type());
-  std::vector<Value> out;
-  if (input.dict() != nullptr)
-    for (const auto& [key, value] : input.dict()->items) out.push_back(make_list({key, value}, m.limits(), true));
-  return make_list(std::move(out), m.limits());
+  return input.dict() == nullptr ? make_list({}, m.limits()) : pairs_of(*input.dict(), m.limits());
 }
 
 Value reversed(const Value& input, Parameters& /*p*/, Machine& m) {

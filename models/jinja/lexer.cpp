@@ -71,6 +71,14 @@ class Lexer {
     at_ = to;
   }
 
+  /// Cuts the white space in front of a block that begins a line.
+  void cut_blank_line(std::string& text) const {
+    const size_t line_start = text.rfind('\n') + 1;  // 0 if there is none
+    if ((line_start > 0 || starts_line_) &&
+        std::all_of(text.begin() + static_cast<std::ptrdiff_t>(line_start), text.end(), is_blank))
+      text.erase(line_start);
+  }
+
   /// The text up to a block that begins at `begin`, and the block's own sign.
   void take_text(size_t begin, char kind) {
     text_ += source_.substr(at_, begin - at_);
@@ -80,10 +88,7 @@ class Lexer {
     if (sign == '-') {
       text_ = stripped(Text(text_), false, true).bytes;
     } else if (sign != '+' && kind != '{') {
-      const size_t line_start = text_.rfind('\n') + 1;  // 0 if there is none
-      const bool is_line = line_start > 0 || starts_line_;
-      if (is_line && std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(line_start), text_.end(), is_blank))
-        text_.erase(line_start);
+      cut_blank_line(text_);
     }
     if (sign == '-' || sign == '+') ++at_;
     if (!text_.empty()) tokens_.push_back({Token::Kind::text, std::exchange(text_, ""), line_});
@@ -140,12 +145,7 @@ class Lexer {
       if (source_.compare(at, 2, "%}") != 0) continue;
       std::string raw = source_.substr(at_, end - at_);
       if (strips) raw = stripped(Text(raw), false, true).bytes;
-      else if (!keeps) {
-        const size_t line_start = raw.rfind('\n') + 1;
-        if ((line_start > 0 || starts_line_) &&
-            std::all_of(raw.begin() + static_cast<std::ptrdiff_t>(line_start), raw.end(), is_blank))
-          raw.erase(line_start);
-      }
+      else if (!keeps) cut_blank_line(raw);
       if (!raw.empty()) put(Token::Kind::text, raw);
       pass(at + 2);
       after(sign == '-', sign != '+');

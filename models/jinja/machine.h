@@ -28,6 +28,8 @@ class Machine {
   Value attributes(const Value& object, const std::string& path);
   /// What a loop over the value passes: items, keys, or characters. Throws Error for what has none.
   std::vector<Value> items(const Value& value);
+  /// item in container. Throws Error for what contains nothing.
+  bool contains(const Value& container, const Value& item);
   /// A namespace(), which lives as long as the machine, whatever refers to it.
   std::shared_ptr<Namespace> make_namespace();
   Value call_macro(const Statement& macro, const Arguments& arguments);
@@ -47,7 +49,6 @@ class Machine {
   Value unary(const Expression& e);
   Value binary(const Expression& e);
   bool compared(const std::string& sign, const Value& a, const Value& b);
-  bool contains(const Value& container, const Value& item);
 
   Flow execute(const Body& body);
   Flow execute(const Statement& s);

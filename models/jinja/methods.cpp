@@ -176,12 +176,7 @@ const std::map<std::string, TextMethod>& text_methods() {
 
 const std::map<std::string, DictMethod>& dict_methods() {
   static const std::map<std::string, DictMethod> all{
-      {"items",
-       [](const Dict& self, Parameters& /*p*/, Machine& m) {
-         std::vector<Value> out;
-         for (const auto& [key, value] : self.items) out.push_back(make_list({key, value}, m.limits(), true));
-         return make_list(std::move(out), m.limits());
-       }},
+      {"items", [](const Dict& self, Parameters& /*p*/, Machine& m) { return pairs_of(self, m.limits()); }},
       {"keys",
        [](const Dict& self, Parameters& /*p*/, Machine& m) {
          std::vector<Value> out;

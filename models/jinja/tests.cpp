@@ -36,15 +36,7 @@ bool is_divisible(const Value& input, Parameters& p, Machine& /*m*/) {
   return by == -1 || input.whole() % by == 0;
 }
 
-bool is_in(const Value& input, Parameters& p, Machine& m) {
-  const Value& container = p.needed("seq");
-  if (container.text() != nullptr && input.text() != nullptr)
-    return container.text()->bytes.find(input.text()->bytes) != std::string::npos;
-  for (const Value& item : m.items(container))
-    if (equal(item, input, m.limits())) return true;
-  return false;
-}
-
+bool is_in(const Value& input, Parameters& p, Machine& m) { return m.contains(p.needed("seq"), input); }
 bool is_equal(const Value& input, Parameters& p, Machine& m) { return equal(input, p.needed("other"), m.limits()); }
 bool is_other(const Value& input, Parameters& p, Machine& m) { return !is_equal(input, p, m); }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/files/utf8.h"
 #include "models/jinja/value.h"
 
 namespace headroom::models::jinja {
@@ -15,10 +16,8 @@ namespace {
 
 /// The character at [begin, end); a broken byte as a character that is no letter.
 char32_t character(std::string_view text, size_t begin, size_t end) {
-  utf8proc_int32_t code = -1;
-  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + begin,
-                   static_cast<utf8proc_ssize_t>(end - begin), &code);
-  return code < 0 ? 0xFFFD : static_cast<char32_t>(code);
+  const CodePoint point = first_code_point(text.substr(begin, end - begin));
+  return point.bytes == 0 ? 0xFFFD : point.value;
 }
 
 bool has_case(char32_t code) {
@@ -73,10 +72,7 @@ std::vector<size_t> character_starts(std::string_view text) {
   starts.reserve(text.size() + 1);
   for (size_t at = 0; at < text.size();) {
     starts.push_back(at);
-    utf8proc_int32_t code = -1;
-    const utf8proc_ssize_t used = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                                                   static_cast<utf8proc_ssize_t>(text.size() - at), &code);
-    at += used > 0 ? static_cast<size_t>(used) : 1;
+    at += std::max<size_t>(first_code_point(text.substr(at)).bytes, 1);
   }
   starts.push_back(text.size());
   return starts;

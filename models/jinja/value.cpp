@@ -227,6 +227,12 @@ Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits) {
   return Dict{std::move(items), checked_depth(depth + 1)};
 }
 
+Value pairs_of(const Dict& dict, Limits& limits) {
+  std::vector<Value> out;
+  for (const auto& [key, value] : dict.items) out.push_back(make_list({key, value}, limits, true));
+  return make_list(std::move(out), limits);
+}
+
 Value from_json(const nlohmann::ordered_json& json, Limits& limits) {
   if (json.is_null()) return None{};
   if (json.is_boolean()) return json.get<bool>();

@@ -93,6 +93,8 @@ class Limits {
 /// A list, a tuple or a dict, with its depth. Throw Error beyond the limits.
 Value make_list(std::vector<Value> items, Limits& limits, bool is_tuple = false);
 Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits);
+/// The pairs of a dict, as tuples in a list.
+Value pairs_of(const Dict& dict, Limits& limits);
 /// JSON as a value, its texts marked with 1.
 Value from_json(const nlohmann::ordered_json& json, Limits& limits);
 
