@@ -93,24 +93,17 @@ Value sum(const Value& input, Parameters& p, Machine& m) {
   return total;
 }
 
-/// The arguments behind the first `count`.
-Arguments rest(const Arguments& all, size_t count) {
-  Arguments out = all;
-  out.positional.erase(out.positional.begin(),
-                       out.positional.begin() + static_cast<std::ptrdiff_t>(std::min(count, out.positional.size())));
-  return out;
-}
-
 /// map and select pass nothing where there is none.
 Value or_nothing(const Value& input) { return input.is_true() ? input : Value(); }
 
 Value map(const Value& input, Parameters& p, Machine& m) {
   std::vector<Value> out;
   const Value passed = or_nothing(input);
-  if (p.all().positional.empty()) {
+  Arguments given = p.rest();
+  if (given.positional.empty()) {
     std::string path;
     Value usual;
-    for (const auto& [name, value] : p.all().named) {
+    for (const auto& [name, value] : given.named) {
       if (name == "attribute") path = printed(value, m.limits()).bytes;
       else if (name == "default") usual = value;
       else fail("map has no {}", name);
@@ -121,8 +114,9 @@ Value map(const Value& input, Parameters& p, Machine& m) {
       out.push_back(found.is_undefined() ? usual : std::move(found));
     }
   } else {
-    const std::string name = p.text("filter", "");
-    for (const Value& item : m.items(passed)) out.push_back(m.filter(name, item, rest(p.all(), 1)));
+    const std::string name = printed(given.positional.front(), m.limits()).bytes;
+    given.positional.erase(given.positional.begin());
+    for (const Value& item : m.items(passed)) out.push_back(m.filter(name, item, given));
   }
   return make_list(std::move(out), m.limits());
 }
@@ -133,7 +127,7 @@ Filter selection(bool is_kept, bool by_attribute) {
     const std::string path = by_attribute ? p.text("attribute", "") : "";
     require(!by_attribute || !path.empty(), "{} wants an attribute", p.what());
     const std::string test = p.text("test", "");
-    const Arguments arguments = rest(p.all(), by_attribute ? 2 : 1);
+    const Arguments arguments = p.rest();
     std::vector<Value> out;
     for (const Value& item : m.items(or_nothing(input))) {
       const Value tested = by_attribute ? m.attributes(item, path) : item;
@@ -214,13 +208,14 @@ Value escape(const Value& input, Parameters& /*p*/, Machine& m) {
 
 Value to_int(const Value& input, Parameters& p, Machine& /*m*/) {
   if (input.is_undefined()) fail("int: {} is undefined", input.what());
-  const int64_t usual = p.whole("default", 0);
+  const int64_t usual = p.whole("default", 0), base = p.whole("base", 10);
+  require(base == 0 || (base >= 2 && base <= 36), "int: a base of {}", base);
   if (input.is_real()) return std::abs(input.real()) < 9e18 ? static_cast<int64_t>(input.real()) : usual;
   if (input.is_number()) return input.whole();
   if (input.text() == nullptr) return usual;
   const std::string text = stripped(*input.text(), true, true).bytes;
   char* end = nullptr;
-  const long long value = std::strtoll(text.c_str(), &end, 10);
+  const long long value = std::strtoll(text.c_str(), &end, static_cast<int>(base));
   if (end != text.c_str() && *end == '\0') return int64_t{value};
   const double real = std::strtod(text.c_str(), &end);
   return end != text.c_str() && *end == '\0' && std::abs(real) < 9e18 ? static_cast<int64_t>(real) : usual;
@@ -362,8 +357,8 @@ Value Machine::filter(const std::string& name, const Value& input, const Argumen
   const auto found = filters().find(name);
   require(found != filters().end(), "the filter {} is not supported", quoted_name(name));
   limits_.spend(Limits::step);
-  Parameters parameters(name, arguments);
-  return found->second(input, parameters, *this);
+  return Parameters::of(name, arguments,
+                        [&](Parameters& parameters) { return found->second(input, parameters, *this); });
 }
 
 }  // namespace headroom::models::jinja

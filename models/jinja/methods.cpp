@@ -104,6 +104,7 @@ Value joined(const Text& self, Parameters& p, Machine& m) {
 Value formatted(const Text& self, Parameters& p, Machine& m) {
   Text out;
   size_t next = 0;
+  const Arguments arguments = p.rest();
   for (size_t at = 0; at < self.size(); ++at) {
     const char c = self.bytes[at];
     const bool is_doubled = (c == '{' || c == '}') && at + 1 < self.size() && self.bytes[at + 1] == c;
@@ -118,9 +119,9 @@ Value formatted(const Text& self, Parameters& p, Machine& m) {
     const Value* value = nullptr;
     if (field.empty() || (field.size() < 4 && field.find_first_not_of("0123456789") == std::string::npos)) {
       const size_t index = field.empty() ? next++ : static_cast<size_t>(std::stoi(field));
-      if (index < p.all().positional.size()) value = &p.all().positional[index];
+      if (index < arguments.positional.size()) value = &arguments.positional[index];
     } else {
-      for (const auto& [name, given] : p.all().named)
+      for (const auto& [name, given] : arguments.named)
         if (name == field) value = &given;
     }
     require(value != nullptr, "format(): there is no argument {}", quoted_name("{" + field + "}"));
@@ -238,34 +239,34 @@ Value repeated(const Value& value, int64_t count, Limits& limits) {
   return make_list(std::move(items), limits, value.list()->is_tuple);
 }
 
+/// index() and count() of a list.
+Value places(const std::vector<Value>& items, const Value& wanted, bool is_index, Machine& machine) {
+  const auto is_it = [&](const Value& item) { return equal(item, wanted, machine.limits()); };
+  if (!is_index) return static_cast<int64_t>(std::count_if(items.begin(), items.end(), is_it));
+  const auto found = std::find_if(items.begin(), items.end(), is_it);
+  require(found != items.end(), "index(): the value is not in the list");
+  return static_cast<int64_t>(found - items.begin());
+}
+
 }  // namespace
 
 bool call_method(const Value& self, const std::string& name, const Arguments& arguments, Machine& machine, Value& out) {
-  Parameters parameters(name + "()", arguments);
+  const auto call = [&](const auto& body) {
+    out = Parameters::of(name + "()", arguments, body);
+    return true;
+  };
   if (self.text() != nullptr) {
     const auto found = text_methods().find(name);
-    if (found == text_methods().end()) return false;
-    out = found->second(*self.text(), parameters, machine);
-    return true;
+    return found != text_methods().end() &&
+           call([&](Parameters& p) { return found->second(*self.text(), p, machine); });
   }
   if (self.dict() != nullptr) {
     const auto found = dict_methods().find(name);
-    if (found == dict_methods().end()) return false;
-    out = found->second(*self.dict(), parameters, machine);
-    return true;
+    return found != dict_methods().end() &&
+           call([&](Parameters& p) { return found->second(*self.dict(), p, machine); });
   }
   if (self.list() == nullptr || (name != "index" && name != "count")) return false;
-  const auto& items = self.list()->items;
-  const Value& wanted = parameters.needed("value");
-  const auto is_it = [&](const Value& item) { return equal(item, wanted, machine.limits()); };
-  if (name == "count") {
-    out = static_cast<int64_t>(std::count_if(items.begin(), items.end(), is_it));
-  } else {
-    const auto found = std::find_if(items.begin(), items.end(), is_it);
-    require(found != items.end(), "index(): the value is not in the list");
-    out = static_cast<int64_t>(found - items.begin());
-  }
-  return true;
+  return call([&](Parameters& p) { return places(self.list()->items, p.needed("value"), name == "index", machine); });
 }
 
 Value arithmetic(const std::string& sign, const Value& a, const Value& b, Limits& limits) {

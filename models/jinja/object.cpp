@@ -1,5 +1,6 @@
 #include "models/jinja/object.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "engine/error.h"
@@ -14,7 +15,6 @@ Value range(Parameters& p, Machine& machine) {
   const Value* const second = p.next("stop");
   const int64_t begin = second == nullptr ? 0 : first, end = second == nullptr ? first : second->whole(),
                 step = p.whole("step", 1);
-  p.end();
   require(step != 0, "range(): a step of 0");
   std::vector<Value> items;
   // The difference of the bounds may be beyond an integer.
@@ -28,23 +28,25 @@ Value range(Parameters& p, Machine& machine) {
 
 Value make_namespace(Parameters& p, Machine& machine) {
   const auto space = machine.make_namespace();
-  if (!p.all().positional.empty()) {
-    const Value& first = p.all().positional[0];
-    require(first.dict() != nullptr && p.all().positional.size() == 1, "namespace() takes a dict and names");
+  const Arguments given = p.rest();
+  if (!given.positional.empty()) {
+    const Value& first = given.positional[0];
+    require(first.dict() != nullptr && given.positional.size() == 1, "namespace() takes a dict and names");
     for (const auto& [key, value] : first.dict()->items) space->values[printed(key, machine.limits()).bytes] = value;
   }
-  for (const auto& [name, value] : p.all().named) space->values[name] = value;
+  for (const auto& [name, value] : given.named) space->values[name] = value;
   return std::shared_ptr<Object>(space);
 }
 
 Value make_dict_of_names(Parameters& p, Machine& machine) {
   std::vector<std::pair<Value, Value>> items;
-  if (!p.all().positional.empty()) {
-    const Value& first = p.all().positional[0];
-    require(first.dict() != nullptr && p.all().positional.size() == 1, "dict() takes a dict and names");
+  const Arguments arguments = p.rest();
+  if (!arguments.positional.empty()) {
+    const Value& first = arguments.positional[0];
+    require(first.dict() != nullptr && arguments.positional.size() == 1, "dict() takes a dict and names");
     items = first.dict()->items;
   }
-  for (const auto& given : p.all().named) {
+  for (const auto& given : arguments.named) {
     std::erase_if(
         items, [&](const auto& own) { return own.first.text() != nullptr && own.first.text()->bytes == given.first; });
     items.emplace_back(Text(given.first), given.second);
@@ -54,13 +56,11 @@ Value make_dict_of_names(Parameters& p, Machine& machine) {
 
 Value raise_exception(Parameters& p, Machine& machine) {
   const std::string message = printed(p.needed("message"), machine.limits()).bytes;
-  p.end();
   fail("the template refuses: {}", quoted_name(message));
 }
 
 Value strftime_now(Parameters& p, Machine& /*machine*/) {
   const std::string format = p.text("format", "");
-  p.end();
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
@@ -115,6 +115,13 @@ bool Parameters::flag(std::string_view name, bool usual) {
   return found == nullptr ? usual : found->is_true();
 }
 
+Arguments Parameters::rest() {
+  const auto begin =
+      given_.positional.begin() + static_cast<std::ptrdiff_t>(std::min(position_, given_.positional.size()));
+  used_ = given_.positional.size() + given_.named.size();
+  return {{begin, given_.positional.end()}, given_.named};
+}
+
 void Parameters::end() const {
   require(used_ == given_.positional.size() + given_.named.size(), "{} was given an argument that it does not take",
           what_);
@@ -132,8 +139,7 @@ Value Namespace::attribute(std::string_view name, Machine& machine) {
 }
 
 Value Builtin::call(const Arguments& arguments, Machine& machine) {
-  Parameters parameters(name + "()", arguments);
-  return body(parameters, machine);
+  return Parameters::of(name + "()", arguments, [&](Parameters& parameters) { return body(parameters, machine); });
 }
 
 Value global(const std::string& name) {

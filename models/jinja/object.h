@@ -19,8 +19,14 @@ struct Arguments {
 /// that is missing, or one of another name.
 class Parameters {
  public:
-  Parameters(std::string what, const Arguments& arguments) : what_(std::move(what)), given_(arguments) {}
-  ~Parameters() = default;
+  /// What `body`, a function of Parameters, makes of them. Throws Error for one that it did not ask for.
+  template <class Body>
+  static auto of(std::string what, const Arguments& arguments, const Body& body) {
+    Parameters parameters(std::move(what), arguments);
+    auto out = body(parameters);
+    parameters.end();
+    return out;
+  }
   /// The next one; nullptr if it is not given.
   const Value* next(std::string_view name);
   const Value& needed(std::string_view name);
@@ -28,12 +34,13 @@ class Parameters {
   int64_t whole(std::string_view name, int64_t usual);
   std::string text(std::string_view name, const std::string& usual);
   bool flag(std::string_view name, bool usual);
-  /// To be called once all were asked for.
-  void end() const;
+  /// All positional ones that were not asked for, and all named ones.
+  Arguments rest();
   const std::string& what() const { return what_; }
-  const Arguments& all() const { return given_; }
 
  private:
+  Parameters(std::string what, const Arguments& arguments) : what_(std::move(what)), given_(arguments) {}
+  void end() const;
   std::string what_;
   const Arguments& given_;
   size_t position_ = 0, used_ = 0;

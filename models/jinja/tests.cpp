@@ -89,8 +89,8 @@ bool Machine::test(const std::string& name, const Value& input, const Arguments&
   const auto found = tests().find(name);
   require(found != tests().end(), "the test {} is not supported", quoted_name(name));
   limits_.spend(Limits::step);
-  Parameters parameters("is " + name, arguments);
-  return found->second(input, parameters, *this);
+  return Parameters::of("is " + name, arguments,
+                        [&](Parameters& parameters) { return found->second(input, parameters, *this); });
 }
 
 }  // namespace headroom::models::jinja

@@ -53,6 +53,7 @@ TEST_CASE("templates of twenty-two families give the texts of transformers", "[j
 TEST_CASE("an expression has Python's meaning", "[jinja]") {
   // Each beside what Jinja2 3.1 prints.
   const std::vector<std::pair<std::string, std::string>> cases{
+      {"{{ '0x1f' | int(base=16) }}{{ '12' | int(0, 8) }}{{ 'z' | int(7, 8) }}", "31107"},
       {"{{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ 1 / 2 }} {{ 2 ** 10 }}", "3 -4 2 -2 0.5 1024"},
       {"{{ 1e22 }} {{ 0.1 + 0.2 }} {{ 5.0 }} {{ 1e-5 }}", "1e+22 0.30000000000000004 5.0 1e-05"},
       {"{{ 1 < 2 < 3 }}{{ 'a' in 'cat' }}{{ 9 not in [1] }}{{ 1 == 1.0 }}", "TrueTrueTrueTrue"},
@@ -123,6 +124,13 @@ TEST_CASE("what Python would refuse names the line", "[jinja]") {
       {"{% set x = 1 %}{% set x.y = 1 %}", "no namespace"},
       {"{{ '\\xZZ' }}", "\\x wants 2 digits"},
       {"{{ '\\ud800' }}", "names no character"},
+      {"{{ 'x' | trim('x', 1) }}", "trim was given an argument that it does not take"},
+      {"{{ [1] | sort(key='a') }}", "sort was given an argument"},
+      {"{{ 1 is even(2) }}", "is even was given an argument"},
+      {"{{ 'a'.find('a', 1) }}", "find() was given an argument"},
+      {"{{ [1].count(1, 2) }}", "count() was given an argument"},
+      {"{{ range(1, to=2) }}", "range() was given an argument"},
+      {"{{ '1' | int(base=1) }}", "a base of 1"},
       {"{% break %}", "outside a loop"}};
   for (const auto& [source, message] : cases) {
     INFO(source);
