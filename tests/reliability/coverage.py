@@ -45,7 +45,7 @@ def run(build):
         build.mkdir()
         (build / "c++").write_text(COMPILER)
         (build / "c++").chmod(0o755)
-        subprocess.run(["meson", "setup", build, "--buildtype=release", "-Dcuda=disabled",
+        subprocess.run(["meson", "setup", build, "--buildtype=release", "-Dcuda=disabled", "-Db_pch=false",
                         "-Dcpp_link_args=--coverage"],
                        check=True, cwd=ROOT, env={**os.environ, "CXX": str(build / "c++")})
     os.umask(0)  # some cases run as another user, who counts, too
