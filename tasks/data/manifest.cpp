@@ -82,12 +82,14 @@ std::vector<DataSet> parse_manifest(std::string_view json) {
   return manifest;
 }
 
-const DataSet& data_set_named(const std::vector<DataSet>& manifest, const std::string& name) {
-  const auto found =
-      std::find_if(manifest.begin(), manifest.end(), [&](const DataSet& set) { return set.name == name; });
-  if (found != manifest.end()) return *found;
+DataSet data_set_named(const std::vector<DataSet>& manifest, const std::string& name) {
   std::string known;
-  for (const DataSet& set : manifest) known += (known.empty() ? "" : ", ") + set.name;
+  for (const DataSet& set : manifest) {
+    if (set.name == name) return set;
+    for (const DataFile& file : set.files)
+      if (file.path == name) return {set.name, set.title, set.licence, set.source, {file}};
+    known += (known.empty() ? "" : ", ") + set.name;
+  }
   fail("{}: no such data set (there are: {})", name, known);
 }
 

@@ -36,7 +36,7 @@ std::vector<DataSet> manifest_of(const DataArguments& arguments) {
   }
 }
 
-/// The requested data set, or all.
+/// The requested data set or file, or all.
 std::vector<DataSet> selected(const DataArguments& arguments) {
   std::vector<DataSet> manifest = manifest_of(arguments);
   if (arguments.name.empty()) return manifest;
@@ -110,7 +110,7 @@ void add_data_command(Command app) {
   const auto a = std::make_shared<DataArguments>();
   const auto add = [&](const char* name, const char* help, void (*run)(const DataArguments&)) {
     const Command command = data.command(name, help);
-    const Option set = command.option("NAME", a->name, "one data set (default: all)");
+    const Option set = command.option("NAME", a->name, "one data set, or one file of it (default: all)");
     add_data_option(command, a->data);
     command.option("--manifest FILE", a->manifest, "manifest of your own (JSON)");
     command.action([a, run] { run(*a); });

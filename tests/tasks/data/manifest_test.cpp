@@ -14,11 +14,15 @@ using testing::contains;
 TEST_CASE("the manifest that is built in names what the studies need", "[data]") {
   const std::vector<DataSet>& manifest = built_in_manifest();
   for (const char* name : {"tinyshakespeare", "wikitext-2", "sst-2", "instructions", "tokenizers", "models"}) {
-    const DataSet& set = data_set_named(manifest, name);
+    const DataSet set = data_set_named(manifest, name);
     CHECK_FALSE(set.files.empty());
     CHECK_FALSE(set.licence.empty());
     for (const DataFile& file : set.files) CHECK(file.path.rfind(std::string(name) + "/", 0) == 0);
   }
+  const DataSet one = data_set_named(manifest, "models/gemma-3-270m-q4_k_m.gguf");
+  CHECK(one.name == "models");
+  CHECK(one.files.size() == 1);
+  CHECK(one.files.at(0).path == "models/gemma-3-270m-q4_k_m.gguf");
   CHECK_THROWS_WITH(data_set_named(manifest, "tinyshakespear"), contains("there are:") && contains("tinyshakespeare"));
 }
 
