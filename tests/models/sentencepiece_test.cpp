@@ -60,6 +60,45 @@ TEST_CASE("a unigram model takes the likeliest pieces", "[tokenizer]") {
   CHECK(tokenizer->describe() == "small: SentencePiece unigram, 10 tokens");
 }
 
+TEST_CASE("tokens are added to a SentencePiece model's pieces, and spaces go where its rules say", "[tokenizer]") {
+  const SentencePieceModel model = small_model(SentencePieceModel::Kind::bpe, true);
+  const int32_t ab = 3 + 256, spaced_ab = ab + 1, end = static_cast<int32_t>(model.pieces.size()), hi = end + 2;
+  SentencePieceVocabulary vocabulary{model, "small", "small.model", {{"<hi>", hi, false}}};
+  const auto every = make_sentencepiece_tokenizer(vocabulary);
+  CHECK(every->vocab_size() == hi + 1);
+  CHECK(every->describe() == fmt::format("small: SentencePiece BPE with byte fallback, {} tokens", hi + 1));
+  CHECK(every->encode("ab<hi>ab") == Ids{spaced_ab, hi, spaced_ab});
+  CHECK(every->decode({spaced_ab, hi, spaced_ab}) == "ab<hi> ab");
+  CHECK(every->decode({hi}) == "<hi>");
+  for (const int64_t id : {int64_t{-1}, int64_t{end}, int64_t{hi} + 1})
+    CHECK_THAT(error_of([&] { every->token_bytes(id); }),
+               contains(fmt::format("token {} is not in the vocabulary", id)));
+  vocabulary.spaces_every = false;
+  const auto once = make_sentencepiece_tokenizer(vocabulary);
+  CHECK(once->encode("ab<hi>ab") == Ids{spaced_ab, hi, ab});
+  vocabulary.only_missing = true;
+  const auto missing = make_sentencepiece_tokenizer(vocabulary);
+  CHECK(missing->encode("ab") == Ids{spaced_ab});
+  CHECK(missing->encode(" ab") == Ids{spaced_ab});
+  CHECK(missing->encode("\xe2\x96\x81"
+                        "ab") == Ids{spaced_ab});
+
+  for (const int32_t id : {-1, static_cast<int32_t>(max_token_id) + 1}) {
+    vocabulary.added = {{"<hi>", id, false}};
+    CHECK_THAT(error_of([&] { make_sentencepiece_tokenizer(vocabulary); }),
+               contains(fmt::format("small.model: added token has id {}", id)));
+  }
+  SentencePieceModel plain = model;
+  plain.escape_whitespaces = false;
+  plain.pieces.push_back({" ab", -2.f, PieceKind::normal});
+  CHECK(tokenizer_of(plain)->decode({end}) == " ab");  // nothing was put in front of it
+  SentencePieceModel behind = model;
+  behind.whitespace_as_suffix = true;
+  behind.pieces.push_back({"ab▁", -1.5f, PieceKind::normal});
+  CHECK(tokenizer_of(behind)->encode("ab") == Ids{end});
+  CHECK(tokenizer_of(behind)->decode({end}) == "ab ");
+}
+
 TEST_CASE("a SentencePiece model that is wrong is refused", "[tokenizer]") {
   const SentencePieceModel good = small_model(SentencePieceModel::Kind::bpe, true);
   CHECK(refusal(good).empty());

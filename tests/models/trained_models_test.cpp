@@ -1,4 +1,5 @@
-// Gemma 3 270M, where its file is (`headroom data fetch models`), against transformers: tests/golden/gemma3.json.
+// Trained models, where their files are (`headroom data fetch models`), against transformers: gemma3.json and the two
+// qwen2.5-coder-*.json in tests/golden, which make_trained.py writes.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -17,17 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr const char* file_name = "gemma-3-270m-q4_k_m.gguf";
-
-/// The model's file: HEADROOM_GEMMA, else below models/ of HEADROOM_DATA; "" where there is none.
-fs::path gemma_file() {
-  if (const char* own = std::getenv("HEADROOM_GEMMA")) return own;
+/// Below models/ of HEADROOM_DATA; "" where it is not.
+fs::path trained_file(const char* name) {
   const char* data = std::getenv("HEADROOM_DATA");
-  const fs::path file = fs::path(data != nullptr ? data : "") / "models" / file_name;
+  const fs::path file = fs::path(data != nullptr ? data : "") / "models" / name;
   return data != nullptr && fs::exists(file) ? file : fs::path();
 }
-
-Json reference() { return Json::parse(testing::read_bytes(testing::source_root() + "/tests/golden/gemma3.json")); }
 
 Tensor row_of(const std::vector<int64_t>& ids) {
   return Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);  // (1, T)
@@ -63,26 +59,18 @@ std::vector<int64_t> greedy(const Transformer& model, std::vector<int64_t> ids, 
   return made;
 }
 
-}  // namespace
-
-TEST_CASE("Gemma 3 270M is what transformers computes", "[gemma]") {
-  const fs::path path = gemma_file();
-  if (path.empty()) return testing::skip(std::string("no models/") + file_name + " under HEADROOM_DATA");
-  const Json known = reference();
-  const auto files = ModelFiles::open(path);
-  const ModelDescription& description = files->description();
-  CHECK(description.config.window == 512);
-  CHECK(description.config.full_layers == std::vector<int64_t>{5, 11, 17});
-  CHECK(description.text_begin() == 2);
-  const auto tokenizer = files->tokenizer();
-  CHECK(tokenizer->vocab_size() == 262144);
+/// Tokens, logits and continuations are those of transformers. The reference's texts begin with what a model puts in
+/// front of every text.
+void check_known(const ModelFiles& files, const Json& known) {
+  const ModelDescription& description = files.description();
+  const auto tokenizer = files.tokenizer();
   for (const Json& text : known["strings"]) {
     INFO(text["text"]);
     CHECK(tokenizer->encode(text["text"].get<std::string>()) == text["ids"].get<std::vector<int32_t>>());
     CHECK(tokenizer->decode(text["ids"].get<std::vector<int32_t>>()) == text["text"].get<std::string>());
   }
   const engine::ActivationsScope exact(engine::Activations::exact);
-  const auto model = files->load();
+  const auto model = files.load();
   for (const Json& text : known["texts"]) {
     INFO(text["text"]);
     const auto ids = text["ids"].get<std::vector<int64_t>>();
@@ -94,9 +82,39 @@ TEST_CASE("Gemma 3 270M is what transformers computes", "[gemma]") {
     const auto wanted = text["greedy20"].get<std::vector<int64_t>>();
     const std::vector<int64_t> prompt(ids.begin(), ids.begin() + text["greedy20_after_first"].get<int64_t>());
     CHECK(greedy(*model, prompt, wanted.size(), true) == wanted);
-    // Longer than the window: with and without a cache that forgets.
+    // Gemma's is longer than its window: with and without a cache that forgets.
     CHECK(greedy(*model, ids, 8, true) == greedy(*model, ids, 8, false));
   }
+}
+
+/// Runs `check` on the model and on its reference.
+template <class Check>
+void with_trained(const char* name, const char* reference, const Check& check) {
+  const fs::path path = trained_file(name);
+  if (path.empty()) return testing::skip(std::string("no models/") + name + " under HEADROOM_DATA");
+  check(*ModelFiles::open(path),
+        Json::parse(testing::read_bytes(testing::source_root() + "/tests/golden/" + reference)));
+}
+
+}  // namespace
+
+TEST_CASE("Gemma 3 270M is what transformers computes", "[trained]") {
+  with_trained("gemma-3-270m-q4_k_m.gguf", "gemma3.json", [](const ModelFiles& files, const Json& known) {
+    const ModelDescription& description = files.description();
+    CHECK(description.config.window == 512);
+    CHECK(description.config.full_layers == std::vector<int64_t>{5, 11, 17});
+    CHECK(description.text_begin() == 2);
+    CHECK(files.tokenizer()->vocab_size() == 262144);
+    check_known(files, known);
+  });
+}
+
+TEST_CASE("Qwen2.5-Coder 0.5B is what transformers computes", "[trained]") {
+  with_trained("qwen2.5-coder-0.5b-instruct-q4_k_m.gguf", "qwen2.5-coder-0.5b.json", check_known);
+}
+
+TEST_CASE("Qwen2.5-Coder 1.5B is what transformers computes", "[trained]") {
+  with_trained("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "qwen2.5-coder-1.5b.json", check_known);
 }
 
 }  // namespace headroom::models
