@@ -35,8 +35,8 @@ const std::vector<DataSet>& built_in_manifest();
 /// set's folder.
 std::vector<DataSet> parse_manifest(std::string_view json);
 
-/// The data set with that name, or with that one file of it ("models/gemma-3-270m-q4_k_m.gguf"). Throws Error that lists
-/// the sets.
+/// The data set with that name, or with that one file of it ("models/gemma-3-270m-q4_k_m.gguf"). Throws Error that
+/// lists the sets.
 DataSet data_set_named(const std::vector<DataSet>& manifest, const std::string& name);
 
 }  // namespace headroom::tasks

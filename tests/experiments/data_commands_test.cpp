@@ -83,6 +83,10 @@ TEST_CASE("data sets are listed, fetched and verified", "[data]") {
   write_bytes(cache / "headroom/greeting/a.txt", "hellO");
   CHECK(data("verify").status == 1);
   CHECK_THAT(data("verify").out, contains("WRONG") && contains(tasks::sha256("hellO")));
+  std::filesystem::remove(cache / "headroom/greeting/a.txt");
+  CHECK(data("fetch greeting/a.txt").status == 0);  // one file, whatever becomes of the other
+  CHECK(read_bytes(cache / "headroom/greeting/a.txt") == "hello");
+  CHECK_THAT(data("fetch greeting/c.txt").err, contains("greeting/c.txt: no such data set"));
   CHECK_THAT(data("fetch other").err, contains("other: no such data set (there are: greeting)"));
   CHECK(run(folder, "data fetch").status == 2);
   CHECK(run(folder, "data").status == 2);
