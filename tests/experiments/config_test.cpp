@@ -106,6 +106,7 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
       {"\"train.optimizer.lr\" =", "\"train.optimiser.lr\" =",
        "28:1: train.optimiser: unknown key; did you mean train.optimizer?"},
       {"\"train.optimizer.lr\" =", "\"trian.optimizer.lr\" =", "28:1: sweep.trian.optimizer.lr: unknown key"},
+      {"scale = \"log2\"", "s = \"log2\"", "32:28: report.x.s: unknown key; those of report.x are key, label, scale"},
       {"scale = \"log2\"", "scale = \"log3\"",
        "32:28: report.x.scale: expected one of linear, log2, log10, got \"log3\"; did you mean \"log2\"?"},
       {"metric = \"relative_mse\"", "metric = \"acuracy\"",
