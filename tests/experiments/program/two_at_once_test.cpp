@@ -1,4 +1,6 @@
 // Two commands that give one name at once: one gets it, the other says so.
+#include <algorithm>
+
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -8,17 +10,17 @@ using namespace headroom::testing;
 
 namespace {
 
-/// Starts both at once. Exactly one ends with 0; what it wrote is there whole. The other names what begins with
-/// `wanted`.
+/// Starts both at once. Exactly one ends with 0; what it wrote is there whole. The other names one of `wanted`.
 void check_one_wins(const std::filesystem::path& folder, const std::string& first, const std::string& second,
-                    const std::string& wanted) {
+                    const std::vector<std::string>& wanted) {
   Program one(folder, first, "", "one-"), two(folder, second, "", "two-");
   const int statuses[] = {one.wait(), two.wait()};
   const std::string errors = one.err() + two.err();
   CAPTURE(first, second, errors);
   CHECK(statuses[0] + statuses[1] == 1);
-  CHECK(contains(errors, "headroom: error: " + wanted));
-  CHECK(contains(errors, ": exists"));
+  CHECK(std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+    return contains(errors, "headroom: error: " + name + ": exists");
+  }));
   CHECK(contains(errors, "--force replaces it"));
 }
 
@@ -30,13 +32,13 @@ TEST_CASE("of two commands that write one file or folder at once one fails") {
   for (int round = 0; round < 3; ++round) {
     const TemporaryFolder folder;
     check_one_wins(folder.path(), "convert " + model + " -o m.gguf --dtype f32",
-                   "convert " + model + " -o m.gguf --dtype f16", "m.");  // or its card, m.md
+                   "convert " + model + " -o m.gguf --dtype f16", {"m.gguf", "m.md"});  // its card
     check_one_wins(folder.path(), "convert " + model + " -o m --dtype f32", "convert " + model + " -o m --dtype bf16",
-                   "m:");
+                   {"m"});
     const std::string probe = "probe " + model + " --text " + text + " --spans 1 --lengths 4 --html p.html --seed ";
-    check_one_wins(folder.path(), probe + "1", probe + "2", "p.html:");
+    check_one_wins(folder.path(), probe + "1", probe + "2", {"p.html"});
     const std::string tune = "finetune " + model + " --text " + text + " --steps 2 --batch 1 --context 8 --out t --lr ";
-    check_one_wins(folder.path(), tune + "1e-3", tune + "1e-4", "t:");
+    check_one_wins(folder.path(), tune + "1e-3", tune + "1e-4", {"t"});
     // A model that the winner wrote can be read.
     for (const char* made : {"m.gguf", "m", "t"}) {
       Program read(folder.path(), std::string("tokenize --text a ") + made);

@@ -126,6 +126,11 @@ OpSamples pad_samples() {
   return out;
 }
 
+/// The matmul inside sums a strided matrix where it lies, which may be in another order than its contiguous copy.
+void sum_in_any_order(OpSamples& all) {
+  for (Sample& sample : all.samples) sample.tolerances.strided = {4, 4e-6};
+}
+
 OpSamples einsum_samples() {
   const auto of = [](const std::string& equation) -> Call {
     return [=](const std::vector<Var>& in) { return einsum(equation, in); };
@@ -141,8 +146,7 @@ OpSamples einsum_samples() {
                  {"one operand", of_shape({3, 4, 5}), of("ijk->ki")},
                  {"size-1", pair({1}, {1}), of("i,i->i")},
                  {"empty", pair({0, 5}, {5, 4}), of("ij,jk->ik")}};
-  // The matmul inside sums a strided matrix where it lies, which may be in another order than its contiguous copy.
-  for (Sample& sample : out.samples) sample.tolerances.strided = {4, 4e-6};
+  sum_in_any_order(out);
   out.refusals = {{"sizes", pair({3, 5}, {4, 2}), of("ij,jk->ik"), {"einsum", "'j'", "5 and 4", "(4, 2)"}},
                   {"rank", pair({3, 5}, {4}), of("ij,jk->ik"), {"einsum", "'jk'", "(4)"}},
                   {"no arrow", of_shape({3}), of("i"), {"einsum", "'->'"}},
@@ -168,8 +172,7 @@ OpSamples conv1d_samples() {
                  {"no bias", {normal("x", {1, 2, 5}), normal("weight", {2, 2, 2})}, with({})},
                  {"size-1", inputs({1, 1, 1}, {1, 1, 1}), with({})},
                  {"empty", inputs({0, 3, 9}, {4, 3, 3}), with({})}};
-  // The matmul inside sums a strided matrix where it lies, which may be in another order than its contiguous copy.
-  for (Sample& sample : out.samples) sample.tolerances.strided = {4, 4e-6};
+  sum_in_any_order(out);
   out.refusals = {{"channels", inputs({2, 3, 9}, {4, 2, 3}), with({}), {"conv1d", "(2, 3, 9)", "(4, 2, 3)"}},
                   {"too short", inputs({2, 3, 2}, {4, 3, 3}), with({}), {"conv1d", "3 taps", "(2, 3, 2)"}},
                   {"stride", inputs({2, 3, 9}, {4, 3, 3}), with({.stride = 0}), {"conv1d", "stride 0"}}};
