@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -8,6 +9,7 @@
 #include "experiments/output/file.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/bench/bench.h"
 #include "models/files/atomic_file.h"
@@ -53,6 +55,11 @@ void run(const BenchArguments& arguments) {
                         engine::name_of(r.dtype), place_of(r), r.parameters,
                         bytes_text(static_cast<double>(r.peak_bytes)), r.system_allocations)
                 .c_str());
+  if (const size_t copies = r.steps_per_second.size(); copies > 1)
+    std::puts(fmt::format("{} copies at once: {:.1f} steps/s in all, {:.1f} to {:.1f} of each", copies,
+                          r.all_steps_per_second(), *std::ranges::min_element(r.steps_per_second),
+                          *std::ranges::max_element(r.steps_per_second))
+                  .c_str());
   if (!r.profile) return;
   print_text("\n{}", profile_text(*r.profile));
   if (const ProfileTable& p = *r.profile; p.has_floor)
@@ -76,6 +83,7 @@ void add_bench_command(Command app) {
   command.option("--trace FILE", a->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens").output();
   command.flag("--force", a->force, "with --trace: replace the file that is there");
   add_threads_option(command, a->options.threads);
+  command.option("--copies", a->options.copies, "equal trainings at once, as run --jobs trains them").range(1, 1024);
   command.option("--seconds", a->options.seconds, "how long to time").range(0.001, 86400.0);
   command.option("--workloads", a->file, "file of workloads");
   command.flag("--json", a->json, "one line of JSON");

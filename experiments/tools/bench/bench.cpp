@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "autograd/ops.h"
@@ -15,6 +20,7 @@
 #include "engine/parallel.h"
 #include "engine/transfer.h"
 #include "experiments/studies/analysis/statistics.h"
+#include "experiments/studies/run/side_by_side.h"
 #include "experiments/version.h"
 #include "models/transformer.h"
 #include "tasks/training/trainer.h"
@@ -109,70 +115,144 @@ std::vector<double> step_times(engine::Device device, double seconds, const std:
   return times;
 }
 
+/// One training of the workload, on a stream of its own. Each copy draws the same weights and data.
+class Copy {
+ public:
+  Copy(const Workload& workload, const BenchOptions& options)
+      : options_(options),
+        stream_(options.device),
+        on_stream_(std::in_place, stream_.handle()),
+        model_([&]() -> models::Transformer {
+          const engine::DeviceScope scope(options.device);
+          return {workload.model, rng_, options.dtype};
+        }()),
+        data_(workload, options.dtype, options.device),
+        trainer_(model_, data_, settings(workload, options), rng_) {
+    on_stream_.reset();
+  }
+
+  void steps(int count) {
+    const engine::StreamScope on_stream(stream_.handle());
+    for (int i = 0; i < count; ++i) step();
+    engine::synchronize(options_.device);
+  }
+  void time() {
+    const engine::StreamScope on_stream(stream_.handle());
+    const auto begin = std::chrono::steady_clock::now();
+    times_ = step_times(options_.device, options_.seconds, [this] { step(); });
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    steps_per_second_ = static_cast<double>(times_.size()) / seconds.count();
+  }
+  std::vector<engine::ProfiledOp> profile(int count) {
+    const engine::StreamScope on_stream(stream_.handle());
+    const engine::Profile profile(options_.device);
+    for (int i = 0; i < count; ++i) step();
+    return profile.ops();
+  }
+
+  const std::vector<double>& times() const { return times_; }
+  double steps_per_second() const { return steps_per_second_; }
+  const tasks::Trainer& trainer() const { return trainer_; }
+  int64_t parameter_count() const { return model_.parameter_count(); }
+
+ private:
+  void step() {
+    if (options_.forward_only) trainer_.loss(data_.batch());
+    else trainer_.step();
+  }
+
+  const BenchOptions& options_;
+  const engine::DeviceStream stream_;
+  std::optional<engine::StreamScope> on_stream_;  ///< while the members below are made
+  engine::Rng rng_{0};
+  const models::Transformer model_;
+  const RandomData data_;
+  tasks::Trainer trainer_;
+  std::vector<double> times_{};  ///< milliseconds of each step
+  double steps_per_second_ = 0;
+};
+
+/// Each copy in a thread of its own, as `run --jobs` has them.
+void time_side_by_side(std::deque<Copy>& copies) {
+  const engine::Context context = engine::context();
+  std::mutex mutex;
+  std::exception_ptr error;
+  const int count = side_by_side(static_cast<int>(copies.size()), [&](int i) {
+    try {
+      const engine::ContextScope inherited(context);
+      Copy& copy = copies[static_cast<size_t>(i)];
+      copy.steps(1);  // starts this thread's workers
+      copy.time();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      error = std::current_exception();
+    }
+  });
+  if (error) std::rethrow_exception(error);
+  require(count == std::ssize(copies), "bench: the system starts only {} threads of {}", count, copies.size());
+}
+
 }  // namespace
 
 BenchResult bench(const Workload& workload, const BenchOptions& options) {
-  const engine::ThreadScope threads(options.threads > 0 ? options.threads : engine::num_threads());
+  const int threads = options.threads > 0 ? options.threads : engine::num_threads();
+  const engine::ThreadScope scope(std::max(1, threads / options.copies));
   const engine::PrecisionScope precision(options.precision);
   const engine::Device device = options.device;
   engine::check_device(device);
-  const engine::DeviceStream stream(device);
-  const engine::StreamScope on_stream(stream.handle());
-  engine::Rng rng(0);
-  const models::Transformer model = [&]() -> models::Transformer {
-    const engine::DeviceScope scope(device);
-    return {workload.model, rng, options.dtype};
-  }();
-  const RandomData data(workload, options.dtype, device);
-  tasks::Trainer trainer(model, data, settings(workload, options), rng);
-  const auto step = [&] {
-    if (options.forward_only) trainer.loss(data.batch());
-    else trainer.step();
-  };
-  step();
-  step();
-  engine::synchronize(device);
+  require(options.copies == 1 || !options.profiled, "bench: a profile is of one copy");
+  std::deque<Copy> copies;
+  for (int i = 0; i < options.copies; ++i) copies.emplace_back(workload, options).steps(2);
   engine::reset_peak(device);
   const auto system_allocations = [&] {
-    return engine::allocator_stats(device).system_allocations + trainer.step_memory().system_allocations;
+    int64_t sum = engine::allocator_stats(device).system_allocations;
+    for (const Copy& copy : copies) sum += copy.trainer().step_memory().system_allocations;
+    return sum;
   };
   const int64_t allocations = system_allocations();
-  step();
-  engine::synchronize(device);
+  for (Copy& copy : copies) copy.steps(1);
 
-  const std::vector<double> times = step_times(device, options.seconds, step);
+  Copy& first = copies.front();
+  if (options.copies == 1) first.time();
+  else time_side_by_side(copies);
+  std::vector<double> times, rates;
+  int64_t peak = engine::allocator_stats(device).peak;
+  for (const Copy& copy : copies) {
+    times.insert(times.end(), copy.times().begin(), copy.times().end());
+    rates.push_back(copy.steps_per_second());
+    peak += copy.trainer().step_memory().peak;
+  }
   const double ms_median = median(times);
   std::vector<engine::ProfiledOp> ops;
   constexpr int profiled_steps = 3;
-  if (options.profiled) {
-    const engine::Profile profile(device);
-    for (int i = 0; i < profiled_steps; ++i) step();
-    ops = profile.ops();
-  }
+  if (options.profiled) ops = first.profile(profiled_steps);
   BenchResult result{.workload = workload.name,
                      .dtype = options.dtype,
                      .device = device,
-                     .is_recorded = trainer.is_recorded(),
+                     .is_recorded = first.trainer().is_recorded(),
                      .threads = engine::num_threads(),
                      .forward_only = options.forward_only,
                      .steps = std::ssize(times),
                      .ms_min = *std::min_element(times.begin(), times.end()),
                      .ms_median = ms_median,
                      .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
-                     .parameters = model.parameter_count(),
-                     .peak_bytes = engine::allocator_stats(device).peak + trainer.step_memory().peak,
+                     .steps_per_second = std::move(rates),
+                     .parameters = first.parameter_count(),
+                     .peak_bytes = peak,
                      .system_allocations = system_allocations() - allocations,
                      .ops = std::move(ops)};
   if (options.profiled) {
-    std::optional<Rates> rates;
-    if (device.is_cpu() && options.dtype == engine::DType::f32) rates = measured_rates(result.peak_bytes);
-    result.profile = profile_table(result.ops, profiled_steps, rates ? &*rates : nullptr);
+    std::optional<Rates> best;
+    if (device.is_cpu() && options.dtype == engine::DType::f32) best = measured_rates(result.peak_bytes);
+    result.profile = profile_table(result.ops, profiled_steps, best ? &*best : nullptr);
   }
   return result;
 }
 
 std::string to_json(const BenchResult& r) {
   const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
+  std::vector<double> each;
+  for (const double rate : r.steps_per_second) each.push_back(thousandths(rate));
   nlohmann::ordered_json json{{"workload", r.workload},
                               {"peer", "headroom-" + version()},
                               {"mode", r.is_recorded ? "graph" : "eager"},
@@ -184,6 +264,9 @@ std::string to_json(const BenchResult& r) {
                               {"ms_min", thousandths(r.ms_min)},
                               {"ms_median", thousandths(r.ms_median)},
                               {"tokens_per_s", std::llround(r.tokens_per_second)},
+                              {"copies", r.steps_per_second.size()},
+                              {"steps_per_s", thousandths(r.all_steps_per_second())},
+                              {"steps_per_s_of_each", each},
                               {"params", r.parameters},
                               {"peak_bytes", r.peak_bytes},
                               {"system_allocations", r.system_allocations}};

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +34,8 @@ struct BenchOptions {
   engine::DType dtype = engine::DType::f32;
   engine::Precision precision = engine::Precision::f32;  ///< as in train.precision
   engine::Device device = engine::cpu;
-  int threads = 0;            ///< 0: num_threads()
+  int threads = 0;            ///< 0: num_threads(); shared by the copies
+  int copies = 1;             ///< trainings at once, each in a thread and on a stream of its own
   double seconds = 8;         ///< duration of timing; at least five steps are timed
   bool forward_only = false;  ///< the loss alone: no backward pass, no update
   bool eager = false;         ///< on a device: op by op, no step is recorded and replayed
@@ -45,22 +47,25 @@ struct BenchResult {
   engine::DType dtype = engine::DType::f32;
   engine::Device device = engine::cpu;
   bool is_recorded = false;  ///< the steps were replayed: see tasks::Trainer
-  int threads = 1;
+  int threads = 1;           ///< of a copy
   bool forward_only = false;
-  int64_t steps = 0;  ///< timed, after three warm-up steps
-  double ms_min = 0, ms_median = 0;
-  double tokens_per_second = 0;  ///< of the median step
+  int64_t steps = 0;                     ///< timed, of all copies, after three warm-up steps of each
+  double ms_min = 0, ms_median = 0;      ///< of a step: with copies, while the others run, too
+  double tokens_per_second = 0;          ///< of the median step
+  std::vector<double> steps_per_second;  ///< of each copy
   int64_t parameters = 0;
   int64_t peak_bytes = 0;                 ///< highest number of bytes that tensors held
   int64_t system_allocations = 0;         ///< number of memory requests to the system after the second step
   std::vector<engine::ProfiledOp> ops;    ///< of the profiled steps
   std::optional<ProfileTable> profile{};  ///< of them; with a floor for f32, or bf16, on the CPU
+  double all_steps_per_second() const { return std::reduce(steps_per_second.begin(), steps_per_second.end()); }
   /// The least step over the floor, which is made of least times as well; 0 without one.
   double step_over_floor() const { return profile && profile->floor_ms() > 0 ? ms_min / profile->floor_ms() : 0; }
 };
 
 /// Times a Trainer's steps on random data, which is on the device: forward, backward, AdamW (learning rate 1e-3, decay
-/// 0.1). A step on a device takes from the end of the one before it to the end of its own work.
+/// 0.1). A step on a device takes from the end of the one before it to the end of its own work. Throws Error for a
+/// profile of several copies, and if the system has no thread for each.
 BenchResult bench(const Workload& workload, const BenchOptions& options);
 
 /// One line of JSON.
