@@ -41,8 +41,9 @@ double least_seconds(const std::function<void()>& f) {
   return least;
 }
 
-void say(const std::string& what, double value, const char* unit) {
-  fmt::print("{{\"ceiling\": \"{}\", \"value\": {:.4g}, \"unit\": \"{}\"}}\n", what, value, unit);
+void say(const std::string& what, double value, const char* unit, int64_t bytes = 0) {
+  const std::string more = bytes > 0 ? fmt::format(", \"bytes\": {}", bytes) : "";
+  fmt::print("{{\"ceiling\": \"{}\", \"value\": {:.4g}, \"unit\": \"{}\"{}}}\n", what, value, unit, more);
 }
 
 }  // namespace
@@ -68,13 +69,23 @@ TEST_CASE("ceilings", "[.][ceilings]") {
     say(fmt::format("product {}", engine::name_of(dtype)), 2 * numbers * static_cast<double>(n) / seconds * 1e-12,
         "TFLOP/s");
   }
+  // What one kernel takes after another in a step: within a graph, on what the last ones left in the cache.
   constexpr int kernels = 256;
-  engine::Recorder recorder(cuda);
-  const Tensor one = Tensor::full({1024}, 1.0).to(cuda);
-  const auto chain = [&] {
-    Tensor x = one;
-    for (int i = 0; i < kernels; ++i) x = engine::add(x, one);
+  const auto microseconds = [&](int64_t count, DType dtype) {
+    engine::Recorder recorder(cuda);
+    const Tensor one = Tensor::full({count}, 1.0).to(cuda).to(dtype);  // (count)
+    const auto chain = [&] {
+      Tensor x = one;
+      for (int i = 0; i < kernels; ++i) x = engine::add(x, one);
+    };
+    for (int i = 0; i < 3; ++i) recorder.run(chain);
+    return least_seconds([&] { recorder.run(chain); }) / kernels * 1e6;
   };
-  for (int i = 0; i < 3; ++i) recorder.run(chain);
-  say("small kernel in a graph", least_seconds([&] { recorder.run(chain); }) / kernels * 1e6, "us");
+  say("small kernel in a graph", microseconds(1024, DType::f32), "us");
+  for (const DType dtype : {DType::bf16, DType::f32})
+    for (int64_t kilobytes = 4; kilobytes <= std::min<int64_t>(65536, n * n / 64); kilobytes *= 4) {
+      const int64_t bytes = 1000 * std::min<int64_t>(kilobytes, 50000);
+      say(fmt::format("kernel of {} KB, {}", bytes / 1000, engine::name_of(dtype)),
+          microseconds(bytes / (3 * engine::size_of(dtype)), dtype), "us", bytes);
+    }
 }

@@ -9,9 +9,10 @@ TIME = "gpu__time_duration.sum"
 
 def command(tool, nodes):
     """Counts as many kernels as a step has, from somewhere in the fourth step on: any so long stretch has each of a
-    step's kernels once. Clocks stay as they are in the timings."""
-    return [tool, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", TIME,
-            "--launch-skip", str(3 * nodes), "--launch-count", str(nodes), "--kill", "yes"]
+    step's kernels once. Clocks and caches stay as they are in the timings: by default the caches are emptied before each
+    kernel."""
+    return [tool, "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+            "--metrics", TIME, "--launch-skip", str(3 * nodes), "--launch-count", str(nodes), "--kill", "yes"]
 
 
 def short(name):

@@ -60,7 +60,9 @@ class OneShot(unittest.TestCase):
         self.assertEqual([row.get("error") for row in rows], [None] * len(rows))
         self.assertEqual({row.get("switch") for row in rows}, {None, "our attention", "bias gradients by cuBLASLt", "bias apart"})
         self.assertEqual({row["ceiling"] for row in result["ceilings"]},
-                         {"copy", "a + b", "product bf16", "product f32", "small kernel in a graph"})
+                         {"copy", "a + b", "product bf16", "product f32", "small kernel in a graph",
+                          *(f"kernel of {size} KB, {dtype}" for size in (4, 16) for dtype in ("bf16", "f32"))})
+        self.assertEqual([row["copies"] for row in result["copies"]], [1, 4])
         self.assertIn("Nothing failed.", said)
         self.assertIn("| tiny-ce |", said)
 

@@ -6,8 +6,10 @@ another.
 
 The strongest plain PyTorch there is: scaled_dot_product_attention, one QKV product, fused AdamW, autocast to bf16. Mode
 "graphs" is torch.compile, and the whole step with its update (AdamW's capturable form) one CUDA graph, which is
-replayed. TF32 stays off, as it is in ours. Times are of CUDA events around each step; steps are not waited for one by
-one. Lines come in the order of modes, then of dtypes, so that what matters most is there first."""
+replayed. Mode "pure" is the same with everything in bf16, weights, gradients and moments included: fewer bytes than ours, whose
+masters are f32, and for bf16 alone. TF32 stays off, as it is in ours. Times are of CUDA events around each step; steps are
+not waited for one by one. Lines come in the order of modes, then of dtypes, so that what matters most is there first; before them one with their
+number."""
 import argparse
 import itertools
 import json
@@ -137,15 +139,17 @@ def ready(name, c, dtype, mode, device, seconds):
     """The step, compiled and recorded: a function without arguments that times it and returns a row."""
     torch.manual_seed(0)
     torch.compiler.reset()
-    model = Model(c).to(device)
-    graphs = mode == "graphs"
+    pure = torch.bfloat16 if mode == "pure" else torch.float32
+    model = Model(c).to(device, pure)
+    graphs = mode != "eager"
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True, capturable=graphs)
     x, y = data(c, device)
+    x = x.to(pure) if x.is_floating_point() else x
     run = torch.compile(model) if graphs else model
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device, torch.bfloat16, enabled=dtype == "bf16"):
+        with torch.autocast(device, torch.bfloat16, enabled=dtype == "bf16" and mode != "pure"):
             loss = run(x, y)
         loss.backward()
         optimizer.step()
@@ -196,12 +200,13 @@ def main():
     arguments.add_argument("--device", default="cuda")
     arguments.add_argument("--at-once", type=int, default=1, help="processes that make steps ready")
     arguments.add_argument("--wait", default="", metavar="FILE", help="time nothing before it exists")
-    arguments.add_argument("--leave-out", default="", metavar="NAME/DTYPE,…")
+    arguments.add_argument("--leave-out", default="", metavar="NAME/DTYPE,NAME/MODE,…")
     given = arguments.parse_args()
     tables = workloads.read(*given.workloads)
     names = given.only.split(",") if given.only else list(tables)
     todo = [key for key in itertools.product(given.modes.split(","), given.dtypes.split(","), names)
-            if f"{key[2]}/{key[1]}" not in given.leave_out.split(",")]
+            if key[:2] != ("pure", "f32") and not {f"{key[2]}/{key[0]}", f"{key[2]}/{key[1]}"} & set(given.leave_out.split(","))]
+    print(json.dumps({"planned": len(todo)}), flush=True)
     count = min(given.at_once, len(todo))
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1" if count > 1 else "16")
     start = multiprocessing.get_context("spawn")

@@ -4,15 +4,16 @@ GPU, all checks and all timings, once and unattended, within nine minutes; run-a
 written after every step, and one log for each command in FILE-logs; read.py says what it means.
 
   doctor              driver, cuBLASLt, cuDNN, how many CUDA runtimes there are
-  ceilings            copies, products and small kernels at best
+  ceilings            copies, products and small kernels at best; kernels of 4 KB to 50 MB in a graph
+  kernels             Nsight Compute on eager steps: the time of each kernel
   ops                 a process for each op, so that one illegal address does not fail the others
   tests               a process for each file of tests: captured steps and tokens, rows, elements, models against PyTorch
   determinism         50 steps twice, and trials side by side or one after another: the same bits
   sanitizers          compute-sanitizer's four tools over what synchronises threads or reads what others wrote
   peer                the training steps in PyTorch, which were compiled meanwhile
-  timings             the same steps in f32 and bf16; then cuDNN or ours, bias in the product or after it
+  timings             the same steps in f32 and bf16; then each switch of docs/cuda.md, in pairs
+  copies              1, 4 and 16 equal trials at once
   study               ntp-shakespeare, quick profile, one seed
-  kernels             Nsight Compute on eager steps: time, memory and multiprocessors of each kernel
 
 --steps: only these. --limit: another limit for a step, in seconds. --programs: where headroom and gpu-test lie (default: bin/ of the bundle). --emulated: the same steps on a build with
 -Dcuda=emulated, with tiny workloads and the peer on the CPU: it tests these scripts, and its times mean nothing."""

@@ -3,6 +3,7 @@
 how run_all.py's steps end, and what read.py makes of them."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -142,9 +143,11 @@ class Steps(unittest.TestCase):
     def test_steps_on_a_card_with_tools_that_are_made_up(self):
         folder = self.out.parent
         header = f'"ID","Kernel Name","{kernel_times.TIME}"'
-        tools = {"headroom": 'echo "{\\"workload\\": \\"$2\\", \\"ms_median\\": 2, \\"said\\": \\"${HEADROOM_CUDNN:-on}\\"}"',
+        copies = 'copies=1; [ "${12}" != --copies ] || copies=${13}'
+        tools = {"headroom": f'{copies}; [ -z "$HEADROOM_CUDNN" ] && ms=2 || ms=3; '
+                             'echo "{\\"workload\\": \\"$2\\", \\"ms_median\\": $ms, \\"copies\\": $copies, \\"steps_per_s\\": 500}"',
                  "gpu-test": 'case $1 in --list*) printf "  sum on CUDA\\n  gelu on CUDA\\n" ;; *sum*) echo Xid 31; exit 134 ;; esac',
-                 "ncu": f"echo '{header}'; echo '\"0\",\"adam()\",\"1000\"'; exit 143",
+                 "ncu": f"case $* in *'--cache-control none'*) echo '{header}'; echo '\"0\",\"adam()\",\"1000\"' ;; esac; exit 143",
                  "compute-sanitizer": '[ "$2" != racecheck ] || { echo "race at $6"; exit 9; }'}
         for name, body in tools.items():
             (folder / name).write_text(f"#!/bin/sh\n{body}\n")
@@ -153,32 +156,43 @@ class Steps(unittest.TestCase):
         shot = steps.Shot(run, 0.1, False, folder)
         self.addCleanup(shot.end)
         with unittest.mock.patch.dict("os.environ", {"PATH": f"{folder}:/usr/bin:/bin"}):
-            for name in ("ops", "timings", "kernels", "sanitizers"):
+            for name in ("ops", "timings", "copies", "kernels", "sanitizers"):
                 getattr(shot, name)(20)
         result = json.loads(self.out.read_text())
-        ops, timings, counted, sanitizers = result["steps"]
+        ops, timings, copies, counted, sanitizers = result["steps"]
         self.assertEqual([(p["name"], p["status"]) for p in ops["parts"]], [("sum on CUDA", "failed"), ("gelu on CUDA", "passed")])
         self.assertEqual(timings["status"], "passed")
-        self.assertEqual({row["said"] for row in result["workloads"] if row.get("switch") == "our attention"}, {"off"})
+        self.assertEqual(copies["status"], "passed")
+        self.assertEqual([row["copies"] for row in result["copies"]], steps.COPIES * len(steps.COPIED))
+        self.assertIn("| nanogpt-cpu | 16 | 500 | 31 | 1.00 |", read.report(result))
+        self.assertIn("| gpt2-124m | bf16 | our attention | 2.000 | 3.000 | 1.50 |", read.report(result))
         self.assertEqual(len([row for row in result["workloads"] if "switch" not in row]), 2 * len(workloads.read()))
         self.assertEqual(counted["status"], "passed")
         self.assertEqual(result["kernels"]["gpt2-124m bf16"][0]["kernel"], "adam")
         self.assertEqual(sanitizers["why"], f"{len(steps.SANITIZED)} of {4 * len(steps.SANITIZED)}")
         self.assertIn("- **sanitizers: racecheck sum**: exit 9\n      race at sum on CUDA", read.report(result))
+        self.assertIn("- **sanitizers: racecheck attention**: exit 9\n      race at attention on CUDA: a small problem", read.report(result))
+
+    def test_every_switch_of_the_page_is_measured(self):
+        page = set(re.findall(r"HEADROOM_[A-Z_]+(?==off|=on)", (HERE.parents[1] / "docs/cuda.md").read_text()))
+        self.assertTrue(page)
+        self.assertLessEqual(page, {variable for _, _, _, variables in steps.SWITCHES for variable in variables})
 
     def test_what_is_read_of_a_run_that_was_cut_off(self):
         def row(name, ms, **more):
             return {"workload": name, "dtype": "bf16", "ms_median": ms, **more}
 
-        speed = {"ceiling": "copy", "value": 2900, "unit": "GB/s"}
+        speeds = [{"ceiling": "copy", "value": 2900, "unit": "GB/s"},
+                  {"ceiling": "kernel of 50000 KB, f32", "value": 40, "unit": "us", "bytes": 50e6}]
         twelve = [one for name in read.TWELVE for one in (row(name, 1, who="headroom"), row(name, 2, who="PyTorch", mode="graphs"))]
-        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "ceilings": [speed], "steps": [
+        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "ceilings": speeds, "steps": [
             {"name": "doctor", "status": "passed", "seconds": 1},
             {"name": "ops", "status": "failed", "seconds": 1, "why": "1 of 2", "parts": [
                 {"name": "gelu on CUDA", "status": "passed"},
                 {"name": "sum on CUDA", "status": "failed", "why": "exit 1",
                  "output": "~~~~\ngpu-test is a Catch v2.13 host application.\n\nCHECK( 1 == 2 )\n"}]}],
-            "workloads": [*twelve, row("gpt2-124m", 20, who="headroom"), row("gpt2-124m", 25, who="headroom", switch="bias apart"),
+            "workloads": [*twelve, row("gpt2-124m", 20, who="headroom"), row("gpt2-124m", 25, who="headroom", switch="bias apart", ms_unswitched=20),
+                          row("ngram", 3, who="PyTorch", mode="pure"),
                           row("narrow-d4", 1, who="headroom"), row("narrow-d4", 3.5, who="PyTorch", mode="graphs"),
                           {"workload": "ngram", "dtype": "f32", "who": "PyTorch", "mode": "graphs", "error": "out of memory"}]}
         failed = {name: (why, said) for name, why, said in read.failures(result)}
@@ -190,7 +204,9 @@ class Steps(unittest.TestCase):
         self.assertIn("the twelve, bf16: at least 1.3 times PyTorch with one CUDA graph, geometric mean: 2.00 of 12", text)
         self.assertIn("narrow-d4, bf16: at least 3 times PyTorch with one CUDA graph: 3.50", text)
         self.assertIn("409600 tokens/s", text)
+        self.assertIn("the twelve, bf16: beside PyTorch in pure bf16 with one CUDA graph, geometric mean: 3.00 of 1", text)
         self.assertIn("| copy | 2900 | 2848 | GB/s |", text)
+        self.assertIn("| kernel of 50000 KB, f32 | 40 | 17.56 | us |", text)
         self.assertIn("| gpt2-124m | bf16 | bias apart | 20.000 | 25.000 | 1.25 |", text)
         guess = predict.predict()["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
         self.assertIn(f"| gpt2-124m |  |  |  | 20.000 |  | {20 / guess:.2f} |", text)

@@ -15,28 +15,35 @@ from runner import end_all_of, json_lines
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Seconds of each step, in their order: together the ten minutes that a GPU is lent for, less one to start and to send.
-LIMITS = {"doctor": 20, "ceilings": 20, "ops": 75, "tests": 60, "determinism": 35, "sanitizers": 60, "peer": 110, "timings": 90,
-          "study": 30, "kernels": 40}
+# The peers get ready from `ops` to `sanitizers`; `kernels` is before that, as it wants the card for itself.
+LIMITS = {"doctor": 15, "ceilings": 20, "kernels": 45, "ops": 60, "tests": 40, "determinism": 25, "sanitizers": 55, "peer": 120,
+          "timings": 110, "copies": 25, "study": 25}
 AT_ONCE = 8
 # The files of tests in gpu-test, by Catch2's name for them.
 TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test",
          "class_scores_test", "decoding_test", "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test",
          "products_test", "attention_test", "sdpa_test"]
-# torch.compile with the whole step as one CUDA graph, from as many processes as make ready in a minute; GPT-2 in f32 once.
-PEER = ["--modes", "graphs", "--at-once", "12", "--leave-out", "gpt2-124m-50304/f32"]
-# Under compute-sanitizer: what synchronises threads or reads what others wrote.
-SANITIZED = ["softmax", "layer_norm", "sum", "attention", "embedding", "cross_entropy"]
+# torch.compile with the whole step as one CUDA graph, from as many processes as make ready in two minutes. All lie in the
+# card's memory at once, so GPT-2 in f32 and the largest in pure bf16 do so once.
+PEER = ["--modes", "graphs,pure", "--at-once", "12", "--leave-out", "gpt2-124m-50304/f32,gpt2-124m-50304/pure,nanogpt/pure"]
+# Under compute-sanitizer: what synchronises threads or reads what others wrote. Of attention one small problem for each kernel:
+# all samples of the op suite took more than a minute.
+SANITIZED = ["softmax on CUDA", "layer_norm on CUDA", "sum on CUDA", "embedding on CUDA", "cross_entropy on CUDA",
+             "attention on CUDA: a small problem for each kernel"]
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
-# Pairs of timings that differ in one switch: name, workloads, variables.
-SWITCHES = [("our attention", ["gpt2-124m", "nanogpt", "eff-d64", "narrow-d16"], {"HEADROOM_CUDNN": "off"}),
-            ("bias gradients by cuBLASLt", ["ntp-h4", "gpt2-124m"], {"HEADROOM_EPILOGUES": "on"}),
-            ("bias apart", ["gpt2-124m", "ngram", "eff-d64"], {"HEADROOM_EPILOGUES": "off",
-                                                               "HEADROOM_CUDA_REFUSES": "epilogues"})]
+# Every switch of docs/cuda.md. Each timing with it stands beside one without it, taken just before.
+SWITCHES = [  # name, workloads, dtypes, variables
+    ("our attention", ["gpt2-124m", "nanogpt", "eff-d64", "narrow-d16"], ["bf16"], {"HEADROOM_CUDNN": "off"}),
+    ("bias gradients by cuBLASLt", ["ntp-h4", "gpt2-124m"], ["bf16"], {"HEADROOM_EPILOGUES": "on"}),
+    ("bias apart", ["gpt2-124m", "ngram", "eff-d64"], ["bf16"],
+     {"HEADROOM_EPILOGUES": "off", "HEADROOM_CUDA_REFUSES": "epilogues"}),
+]
+# Equal trials at once, for what small models leave idle.
+COPIED, COPIES = ["nanogpt-cpu", "ntp-h4", "induction"], [1, 4, 16]
 PROFILED = [("gpt2-124m", "bf16"), ("ntp-h32", "bf16"), ("mlm-h8", "bf16"), ("induction", "bf16"), ("narrow-d4", "bf16"), ("eff-d64", "f32")]
 # On the emulator: one op each of elements, rows and products, and a file of tests that takes seconds.
 EMULATED_OPS = ["gelu", "sum", "linear"]
 EMULATED_TESTS = ["storage_test", "scatter_test"]
-EMULATED_SWITCHES = [(name, ["tiny-ce"], variables) for name, _, variables in SWITCHES]
 
 
 class Shot:
@@ -79,6 +86,27 @@ class Shot:
         self.run.result["ceilings"] = [line for line in json_lines(text) if "ceiling" in line]
         self.run.note(**row)
 
+    def kernels(self, limit):
+        tool = shutil.which("ncu") or next(iter(map(str, pathlib.Path("/").glob("opt/nvidia/nsight-compute/*/ncu"))), None)
+        if self.emulated or not tool:
+            return self.run.note("kernels", "skipped", 0, why="the emulator has no counters" if self.emulated
+                                 else "ncu (Nsight Compute) is not installed")
+        begin, rows = time.monotonic(), []
+        counts = predict.predict()
+        for name, dtype in PROFILED:
+            command = kernel_times.command(tool, counts[name]["kernels"][dtype])
+            command += [*self.run.before, self.program, "bench", name, "--workloads", self.file_of[name], "--device",
+                        "cuda", "--precision", dtype, "--eager", "--seconds", "0.001"]
+            row, text = self.run.part(f"kernels {name} {dtype}", command, limit - (time.monotonic() - begin))
+            found = kernel_times.read(text)
+            if found:
+                self.run.result.setdefault("kernels", {})[f"{name} {dtype}"] = found
+                row["status"] = "passed"  # the program is ended once the counts are there
+            elif row["status"] == "passed":
+                row.update(status="failed", why="no counts", output=text[:4000])
+            rows.append(row)
+        self.run.note_parts("kernels", rows, time.monotonic() - begin)
+
     def start_peers(self):
         """The peer's steps are made ready on the processor's other cores while the checks keep the GPU busy."""
         command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", self.seconds, "--wait", self.go]
@@ -113,38 +141,6 @@ class Shot:
         rows = self.run.parts({name: [self.suite, "-#", f"[#{name}]"] for name in names}, limit, AT_ONCE)
         self.run.note_parts("tests", rows, time.monotonic() - begin)
 
-    def bench(self, name, dtype, limit, environment=None, mode=""):
-        """A row of `workloads`; its key `switch` says which switch was turned."""
-        command = [self.program, "bench", name, "--workloads", self.file_of[name], "--device", "cuda", "--precision", dtype, "--seconds",
-                   self.seconds, "--json"]
-        status, _, text = self.run.call(command, limit, f"bench {name} {dtype} {mode}".strip(), environment)
-        rows = json_lines(text) if status == 0 else []
-        row = rows[-1] if rows else {"workload": name, "error": (text.strip().splitlines() or [f"exit {status}"])[-1][:300]}
-        row.update(dtype=dtype, who="headroom", **({"switch": mode} if mode else {}))
-        self.run.result["workloads"].append(row)
-        return "error" not in row
-
-    def timings(self, limit):
-        self.end()  # a peer that is not done: the timings want the machine for themselves
-        if self.missing("timings", self.program):
-            return
-        begin = time.monotonic()
-        switches = EMULATED_SWITCHES if self.emulated else SWITCHES
-        wanted = [(name, dtype, None, "") for name in self.file_of for dtype in ("bf16", "f32")]
-        wanted += [(name, "bf16", variables, switch) for switch, names, variables in switches for name in names]
-        done = 0
-        for name, dtype, variables, switch in wanted:
-            left = limit - (time.monotonic() - begin)
-            if left < 2:
-                break
-            done += self.bench(name, dtype, min(left, 30), variables, switch)
-            self.run.write()
-        seconds = time.monotonic() - begin
-        if done == len(wanted):
-            self.run.note("timings", "passed", seconds)
-        else:
-            self.run.note("timings", "failed", seconds, why=f"{len(wanted) - done} of {len(wanted)} are missing")
-
     def determinism(self, limit):
         if self.missing("determinism", self.program):
             return
@@ -165,40 +161,15 @@ class Shot:
         more = {"why": "; ".join(differ)} if differ else {}
         self.run.note("determinism", "failed" if differ else "passed", time.monotonic() - begin, trials=len(got["once"]), **more)
 
-    def study(self, limit):
-        if self.missing("study", self.program):
-            return
-        data = self.run.root if (self.run.root / "data/tinyshakespeare").exists() else os.environ.get("HEADROOM_DATA")
-        if not data or not (pathlib.Path(data) / "data/tinyshakespeare").exists():
-            return self.run.note("study", "skipped", 0, why="packed without the study's text")
-        settings = ["sweep.seed=[101]", "series=[]", "claim=[]", "train.optimizer.lr=1e-3"]
-        settings += ['sweep."model.heads"=[2]'] if self.emulated else []
-        command = [self.program, "run", self.run.root / "experiments/ntp-shakespeare.toml", "--quiet", "--profile",
-                   "smoke" if self.emulated else "quick", "--device", "cuda", "--out", self.scratch / "runs"]
-        for setting in settings:
-            command += ["--set", setting]
-        self.run.note(**self.run.part("study", command, limit, {"HEADROOM_DATA": str(data)})[0])
-
-    def kernels(self, limit):
-        tool = shutil.which("ncu") or next(iter(map(str, pathlib.Path("/").glob("opt/nvidia/nsight-compute/*/ncu"))), None)
-        if self.emulated or not tool:
-            return self.run.note("kernels", "skipped", 0, why="the emulator has no counters" if self.emulated
-                                 else "ncu (Nsight Compute) is not installed")
-        begin, rows = time.monotonic(), []
-        counts = predict.predict()
-        for name, dtype in PROFILED:
-            command = kernel_times.command(tool, counts[name]["kernels"][dtype])
-            command += [*self.run.before, self.program, "bench", name, "--workloads", self.file_of[name], "--device",
-                        "cuda", "--precision", dtype, "--eager", "--seconds", "0.001"]
-            row, text = self.run.part(f"kernels {name} {dtype}", command, limit - (time.monotonic() - begin))
-            found = kernel_times.read(text)
-            if found:
-                self.run.result.setdefault("kernels", {})[f"{name} {dtype}"] = found
-                row["status"] = "passed"  # the program is ended once the counts are there
-            elif row["status"] == "passed":
-                row.update(status="failed", why="no counts", output=text[:4000])
-            rows.append(row)
-        self.run.note_parts("kernels", rows, time.monotonic() - begin)
+    def sanitizers(self, limit):
+        tool = shutil.which("compute-sanitizer")
+        if self.emulated or not tool or not self.suite:
+            return self.run.note("sanitizers", "skipped", 0, why="the emulator is no GPU" if self.emulated
+                                 else "compute-sanitizer is not installed" if not tool else "the program was not built")
+        begin = time.monotonic()
+        commands = {f"{name} {test.split()[0]}": [tool, "--tool", name, "--error-exitcode", "9", *self.run.before,
+                                                  self.suite, test] for test in SANITIZED for name in TOOLS}
+        self.run.note_parts("sanitizers", self.run.parts(commands, limit, AT_ONCE), time.monotonic() - begin)
 
     def peer(self, limit):
         if not importlib.util.find_spec("torch"):
@@ -213,21 +184,70 @@ class Shot:
             self.end()
             status = 124
         text = (self.run.logs / "peer.txt").read_text(errors="replace")
-        rows = json_lines(text)
+        plan, *rows = json_lines(text) or [{"planned": 0}]  # in an order that has first what matters most
         self.run.result["workloads"] += [{**line, "who": "PyTorch"} for line in rows]
-        bad = [line for line in rows if "error" in line]
-        if rows and not bad and status in (0, 124):  # those that matter most come first
+        missing = plan["planned"] - sum("error" not in line for line in rows)
+        if status == 0 and plan["planned"] and not missing:
             return self.run.note("peer", "passed", time.monotonic() - begin)
         errors = (self.run.logs / "peer-errors.txt").read_text(errors="replace")
-        why = f"{len(bad)} of {len(rows)} workloads" if bad else "longer than its limit" if status == 124 else f"exit {status}"
+        why = f"{missing} of {plan['planned']} are missing" if missing else f"exit {status}"
         self.run.note("peer", "failed", time.monotonic() - begin, why=why, output=(text + errors)[-4000:])
 
-    def sanitizers(self, limit):
-        tool = shutil.which("compute-sanitizer")
-        if self.emulated or not tool or not self.suite:
-            return self.run.note("sanitizers", "skipped", 0, why="the emulator is no GPU" if self.emulated
-                                 else "compute-sanitizer is not installed" if not tool else "the program was not built")
-        begin = time.monotonic()
-        commands = {f"{name} {op}": [tool, "--tool", name, "--error-exitcode", "9", *self.run.before, self.suite,
-                                     f"{op} on CUDA"] for op in SANITIZED for name in TOOLS}
-        self.run.note_parts("sanitizers", self.run.parts(commands, limit, AT_ONCE), time.monotonic() - begin)
+    def bench(self, name, dtype, limit, log="", environment=None, more=()):
+        """What `bench` says of a workload: a row, with `error` where it failed."""
+        command = [self.program, "bench", name, "--workloads", self.file_of[name], "--device", "cuda", "--precision", dtype,
+                   "--seconds", self.seconds, "--json", *more]
+        status, _, text = self.run.call(command, limit, f"bench {name} {dtype} {log}".strip(), environment)
+        rows = json_lines(text) if status == 0 else []
+        row = rows[-1] if rows else {"workload": name, "error": (text.strip().splitlines() or [f"exit {status}"])[-1][:300]}
+        return {**row, "dtype": dtype, "who": "headroom"}
+
+    def switched(self, name, dtype, limit, switch, variables):
+        """The row with the switch turned; `ms_unswitched`: the time without it, taken just before."""
+        before = self.bench(name, dtype, limit / 2, f"before {switch}")
+        row = self.bench(name, dtype, limit / 2, switch, variables)
+        return {**row, "switch": switch, **({"ms_unswitched": before["ms_median"]} if "ms_median" in before else before)}
+
+    def timed(self, name, limit, rows, wanted):
+        """A step that adds what each function of `wanted` returns, given the seconds left, to `rows`."""
+        if self.missing(name, self.program):
+            return
+        begin, done = time.monotonic(), 0
+        for function in wanted:
+            left = limit - (time.monotonic() - begin)
+            if left < 2:
+                break
+            rows.append(function(min(left, 30)))
+            done += "error" not in rows[-1]
+            self.run.write()
+        more = {} if done == len(wanted) else {"why": f"{len(wanted) - done} of {len(wanted)} are missing"}
+        self.run.note(name, "failed" if more else "passed", time.monotonic() - begin, **more)
+
+    def timings(self, limit):
+        self.end()  # a peer that is not done: the timings want the machine for themselves
+        wanted = [lambda left, name=name, dtype=dtype: self.bench(name, dtype, left)
+                  for name in self.file_of for dtype in ("bf16", "f32")]
+        wanted += [lambda left, name=name, dtype=dtype, pair=(switch, variables): self.switched(name, dtype, left, *pair)
+                   for switch, names, dtypes, variables in SWITCHES
+                   for name in (["tiny-ce"] if self.emulated else names) for dtype in dtypes]
+        self.timed("timings", limit, self.run.result["workloads"], wanted)
+
+    def copies(self, limit):
+        names, counts = (["tiny-ce"], COPIES[:2]) if self.emulated else (COPIED, COPIES)
+        wanted = [lambda left, name=name, count=count: self.bench(name, "bf16", left, f"{count} copies", None,
+                                                                  ["--copies", count]) for name in names for count in counts]
+        self.timed("copies", limit, self.run.result.setdefault("copies", []), wanted)
+
+    def study(self, limit):
+        if self.missing("study", self.program):
+            return
+        data = self.run.root if (self.run.root / "data/tinyshakespeare").exists() else os.environ.get("HEADROOM_DATA")
+        if not data or not (pathlib.Path(data) / "data/tinyshakespeare").exists():
+            return self.run.note("study", "skipped", 0, why="packed without the study's text")
+        settings = ["sweep.seed=[101]", "series=[]", "claim=[]", "train.optimizer.lr=1e-3"]
+        settings += ['sweep."model.heads"=[2]'] if self.emulated else []
+        command = [self.program, "run", self.run.root / "experiments/ntp-shakespeare.toml", "--quiet", "--profile",
+                   "smoke" if self.emulated else "quick", "--device", "cuda", "--out", self.scratch / "runs"]
+        for setting in settings:
+            command += ["--set", setting]
+        self.run.note(**self.run.part("study", command, limit, {"HEADROOM_DATA": str(data)})[0])

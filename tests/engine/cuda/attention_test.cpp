@@ -116,6 +116,18 @@ constexpr double f32_tolerance = 1e-5, f64_tolerance = 1e-13, bf16_tolerance = 0
 
 }  // namespace
 
+// For compute-sanitizer (tests/gpu/steps.py), under which the op suite's samples of attention take too long.
+TEST_CASE("attention on CUDA: a small problem for each kernel") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  check({1, 66, 66, 2, 1, 4, 4, true, false, 0.1}, DType::f32, f32_tolerance);  // a query a thread
+  check({1, 66, 66, 2, 1, 20, 24}, DType::f32, f32_tolerance);                  // blocks, stored probabilities
+  check({1, 40, 33, 2, 1, 20, 24}, DType::f32, f32_tolerance);                  // tiles of 64
+  for (const int64_t width : {8, 64})
+    check({1, 66, 66, 2, 1, width, width}, DType::bf16, bf16_tolerance);  // tensor cores
+  check({.batch = 1, .queries = 3, .keys = 140, .heads = 2, .kv_heads = 1, .qk_dim = 8, .v_dim = 8, .gradient = false},
+        DType::bf16, bf16_tolerance);  // chunks of keys
+}
+
 TEST_CASE("narrow heads on CUDA: tiles of 128 and their edges") {
   if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
   for (const int64_t width : {1, 2, 3, 4, 8, 9, 16})
