@@ -7,6 +7,7 @@
 
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/dry_run.h"
+#include "experiments/studies/run/jobs.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -85,6 +86,27 @@ TEST_CASE("memory: what one trial needs, what would fit, and how many fit at onc
   CHECK(contains(complaint(small_study(), many, 1, {1 << 20, "the test's limit"}), "train.accumulate = "));
   const std::vector<std::string> wide{"model.width=1024", "train.eval_sequences=8"};
   CHECK(contains(complaint(small_study(), wide, 1, {1 << 20, "the test's limit"}), "a model of at most "));
+}
+
+TEST_CASE("trials at once: on a GPU as many as a small step leaves room for, within the threads") {
+  const StudyFile file(small_study());
+  const auto jobs = [&](const std::vector<std::string>& settings, const RunOptions& options = {.threads = 32}) {
+    const Study study = load_study(file.path(), base_profile, settings);
+    std::vector<const PlannedTrial*> trials;
+    for (const PlannedTrial& trial : study.trials) trials.push_back(&trial);
+    WorkPool pool({});
+    return wanted_jobs(trials, options, pool);
+  };
+  const std::string cuda = "train.device=\"cuda\"";
+  CHECK(jobs({}) == 32);
+  CHECK(jobs({cuda}) == 16);
+  CHECK(jobs({cuda}, {.threads = 3}) == 3);
+  CHECK(jobs({cuda}, {.jobs = 20, .threads = 3}) == 20);
+  CHECK(jobs({cuda, "train.timed=true"}) == 1);
+  const std::vector<std::string> medium{cuda, "model.width=128", "train.batch=64", "task.length=64"};
+  CHECK(jobs(medium) > 4);
+  CHECK(jobs(medium) < 16);
+  CHECK(jobs({cuda, "model.width=512", "train.batch=1024", "task.length=64"}) == 4);
 }
 
 TEST_CASE("memory: a training in bf16 has copies beside the weights, and activations of half the size") {

@@ -222,7 +222,7 @@ void add_run_command(Command app) {
   const auto a = std::make_shared<RunArguments>();
   command.option("STUDY", a->file, "id or file of a study").required();
   add_study_options(command, *a);
-  command.option("--jobs", a->options.jobs, "trials at once (default: as many as threads, on a GPU at most 4)")
+  command.option("--jobs", a->options.jobs, "trials at once (default: as many as threads, on a GPU 4 to 16 of them)")
       .range(1, 4096);
   command.option("--threads", a->options.threads, "threads of all trials together (default: all cores)").range(1, 4096);
   command.option("--device", a->device,

@@ -17,6 +17,7 @@
 #include "engine/parallel.h"
 #include "experiments/output/units.h"
 #include "experiments/studies/run/foreseen.h"
+#include "experiments/studies/run/jobs.h"
 #include "experiments/studies/run/preflight.h"
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
@@ -202,12 +203,12 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, con
   WorkPool pool(options.data);
   std::vector<const PlannedTrial*> trials = distinct_trials(study), most = largest_plan(study);
   require(!trials.empty(), "{}: the study has no trials", study.head.id);
-  const int threads = options.threads > 0 ? options.threads : engine::num_threads();
-  const int wanted = options.jobs > 0 ? options.jobs : threads;
+  const int threads = threads_of(options);
   DryRun result;
   result.left_out = without_model(trials, pool);
   for (auto* plan : {&trials, &most})
     std::erase_if(*plan, [&](const PlannedTrial* trial) { return result.left_out.trials.contains(trial->id); });
+  const int wanted = wanted_jobs(trials, options, pool);
   result.trials = std::ssize(trials);
   result.most = std::ssize(most);
   result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),

@@ -22,7 +22,6 @@
 #include "models/transformer.h"
 #include "models/validate.h"
 #include "tasks/data/locate.h"
-#include "tasks/theory/model_costs.h"
 #include "tasks/training/trainer.h"
 
 namespace headroom::experiments {
@@ -198,6 +197,13 @@ double attention_workspace(const models::TransformerConfig& model, int64_t batch
 
 }  // namespace
 
+tasks::ModelCosts costs_of_batch(const TrialConfig& config, const Task& task, int64_t sequences) {
+  const bool has_copies = tasks::has_bf16_weights(config.train.precision, config.train.device);
+  const tasks::NumberWidths narrow{.weight = 2, .activation = 2};
+  return tasks::model_costs(model_for(config, task), sequences, task.model_interface().length,
+                            has_copies ? narrow : tasks::widths_of(4));
+}
+
 MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   MemoryNeed need;
   const Task* const task = task_of(work);
@@ -207,8 +213,7 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   const tasks::ModelInterface io = task->model_interface();
   const int64_t parts = std::max(train.accumulate, train.parts), part = (train.batch + parts - 1) / parts;
   const bool has_copies = tasks::has_bf16_weights(train.precision, train.device);
-  const tasks::NumberWidths narrow{.weight = 2, .activation = 2};
-  const tasks::ModelCosts costs = tasks::model_costs(model, part, io.length, has_copies ? narrow : tasks::widths_of(4));
+  const tasks::ModelCosts costs = costs_of_batch(config, *task, part);
   const double weights = 4 * static_cast<double>(costs.parameters);  // bytes, of masters where there are copies
   const bool has_moments = train.optimizer.kind != "sgd";
   const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;

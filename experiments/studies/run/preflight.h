@@ -10,8 +10,12 @@
 #include "experiments/studies/run/work_pool.h"
 #include "models/config.h"
 #include "tasks/make_task.h"
+#include "tasks/theory/model_costs.h"
 
 namespace headroom::experiments {
+
+/// The model's costs for so many sequences, in the precision of its training. Throws Error as tasks::model_costs().
+tasks::ModelCosts costs_of_batch(const TrialConfig& config, const tasks::Task& task, int64_t sequences);
 
 /// Minimum number of bytes that one trial holds.
 struct MemoryNeed {

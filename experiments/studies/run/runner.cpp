@@ -22,6 +22,7 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "experiments/studies/config/seal.h"
+#include "experiments/studies/run/jobs.h"
 #include "experiments/studies/run/known_heads.h"
 #include "experiments/studies/run/own_trials.h"
 #include "experiments/studies/run/preflight.h"
@@ -37,27 +38,11 @@
 namespace headroom::experiments {
 namespace {
 
-int threads_of(const RunOptions& options) { return options.threads > 0 ? options.threads : engine::num_threads(); }
-
-/// Trials at once, as far as the options go.
-int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions& options) {
-  // What is timed has the machine for itself.
-  const bool is_timed =
-      std::any_of(trials.begin(), trials.end(), [](const PlannedTrial* trial) { return trial->config.train.timed; });
-  if (is_timed || options.ranks) return 1;
-  if (options.jobs > 0) return options.jobs;
-  // A small trial leaves most of a GPU idle: some share it, each on a stream of its own.
-  constexpr int on_one_device = 4;
-  const bool is_on_device = std::any_of(trials.begin(), trials.end(),
-                                        [](const PlannedTrial* trial) { return !trial->config.train.device.is_cpu(); });
-  return is_on_device ? std::min(threads_of(options), on_one_device) : threads_of(options);
-}
-
 /// Throws as check_before_training() does for a study that was never begun.
 void check_plan(std::vector<const PlannedTrial*> trials, const LeftOut& left_out, const RunOptions& options,
                 WorkPool& pool) {
   std::erase_if(trials, [&](const PlannedTrial* trial) { return left_out.trials.contains(trial->id); });
-  const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
+  const int jobs = std::min(wanted_jobs(trials, options, pool), static_cast<int>(trials.size()));
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }
 
@@ -112,7 +97,7 @@ class Sweeper {
   bool run() {
     std::vector<const PlannedTrial*> trials;
     for (const Pending& pending : pending_) trials.push_back(pending.trial);
-    const int wanted = wanted_jobs(trials, options_), most = std::min(wanted, static_cast<int>(pending_.size()));
+    const int wanted = wanted_jobs(trials, options_, pool_), most = std::min(wanted, static_cast<int>(pending_.size()));
     const int jobs = check_before_training(trials, pool_, most, options_.jobs > 0, memory_limit());
     if (jobs < most) progress_.say(fmt::format("{} trials at once, not {}: there is no memory for more", jobs, most));
     side_by_side(jobs, [this, each = std::max(1, threads_of(options_) / wanted)](int i) { work(i, each); });

@@ -28,9 +28,9 @@ using WatchTrial = std::function<std::unique_ptr<TrialWatcher>(const PlannedTria
 
 struct RunOptions {
   std::filesystem::path out = "runs";
-  int jobs = 0;     ///< trials at once; 0: as many as threads
+  int jobs = 0;     ///< trials at once; 0: wanted_jobs() (run/jobs.h)
   int threads = 0;  ///< of all trials together; 0: engine::num_threads()
-  tasks::DataRoots data;
+  tasks::DataRoots data{};
   ProgressOutput output = ProgressOutput::text;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
   tasks::Ranks* ranks = nullptr;            ///< those that train each trial together; this is the first of them

@@ -173,7 +173,7 @@ class Copy {
 };
 
 /// Each copy in a thread of its own, as `run --jobs` has them.
-void time_side_by_side(std::deque<Copy>& copies) {
+void time_copies(std::deque<Copy>& copies) {
   const engine::Context context = engine::context();
   std::mutex mutex;
   std::exception_ptr error;
@@ -214,7 +214,7 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
 
   Copy& first = copies.front();
   if (options.copies == 1) first.time();
-  else time_side_by_side(copies);
+  else time_copies(copies);
   std::vector<double> times, rates;
   int64_t peak = engine::allocator_stats(device).peak;
   for (const Copy& copy : copies) {
