@@ -135,6 +135,7 @@ void sum_over(Ranks& ranks, const Tensor& flat) {
     const Part other = parts.back().half(!is_upper(distance));
     ranks.exchange_tensors(own ^ distance, mine.of(flat), other.of(flat), patience_of_a_step);
   }
+  ranks.await_tensors(flat.device(), patience_of_a_step);
 }
 
 }  // namespace headroom::tasks

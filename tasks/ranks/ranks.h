@@ -26,8 +26,11 @@ class Ranks {
   /// rank that is gone or has not answered within `patience` seconds.
   virtual void exchange(int peer, std::span<const std::byte> out, std::span<std::byte> in, double patience) = 0;
   /// The same for contiguous tensors on one device. On a GPU they go through host memory, unless the transport has its
-  /// own way.
+  /// own way, which may only queue the exchange on the context's stream: call await_tensors() before the host waits for
+  /// that stream in any other way, which would last for ever if a rank is gone.
   virtual void exchange_tensors(int peer, const engine::Tensor& out, const engine::Tensor& in, double patience);
+  /// Waits for all exchanges of tensors on this device. Throws Error as exchange() does.
+  virtual void await_tensors(engine::Device /*device*/, double /*patience*/) {}
 };
 
 /// Throws Error, listing the numbers of ranks that would do, unless `ranks` of them can share `parts` evenly.

@@ -45,11 +45,17 @@ class NcclGroup {
     nccl_.end(std::exchange(group_, nullptr), true);
   }
 
+  /// Queues the exchange. What follows it on the stream needs no wait; await() does it for the host.
   void exchange(int peer, const Tensor& out, const Tensor& in, double patience) {
     require(group_, "rank {}: NCCL has ended with an earlier error", rank_);
     const auto bytes = [](const Tensor& t) { return static_cast<size_t>(t.numel() * size_of(t.dtype())); };
     check(nccl_.exchange(group_, peer, out.raw(), bytes(out), in.mutable_raw(), bytes(in), engine::context().stream));
-    wait(patience, fmt::format("rank {}", peer), [&] { return engine::is_idle(out.device()); });
+    wait(patience, fmt::format("rank {}", peer), [] { return true; });
+  }
+
+  void await(engine::Device device, double patience) {
+    require(group_, "rank {}: NCCL has ended with an earlier error", rank_);
+    wait(patience, "one of the others", [&] { return engine::is_idle(device); });
   }
 
  private:
@@ -111,6 +117,9 @@ class NcclRanks final : public tasks::Ranks {
   void exchange_tensors(int peer, const Tensor& out, const Tensor& in, double patience) override {
     if (out.device().is_cpu()) ranks_->exchange_tensors(peer, out, in, patience);
     else group_->exchange(peer, out, in, patience);
+  }
+  void await_tensors(engine::Device device, double patience) override {
+    if (!device.is_cpu()) group_->await(device, patience);
   }
 
  private:

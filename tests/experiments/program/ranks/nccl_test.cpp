@@ -100,6 +100,34 @@ TEST_CASE("NCCL: tensors of a GPU go over it alone, and sums have the tree's ord
           }) == 0);
 }
 
+TEST_CASE("NCCL: the host waits once for all messages of a sum") {
+  if (is_absent()) return;
+  class Counted final : public tasks::Ranks {
+   public:
+    explicit Counted(tasks::Ranks& ranks) : ranks_(ranks) {}
+    int rank() const override { return ranks_.rank(); }
+    int size() const override { return ranks_.size(); }
+    void exchange(int, std::span<const std::byte>, std::span<std::byte>, double) override { fail("not a tensor"); }
+    void exchange_tensors(int peer, const Tensor& out, const Tensor& in, double patience) override {
+      calls += 'x';
+      ranks_.exchange_tensors(peer, out, in, patience);
+    }
+    void await_tensors(engine::Device device, double patience) override {
+      ranks_.await_tensors(device, patience);
+      calls += engine::is_idle(device) ? 'w' : '?';
+    }
+    std::string calls{};
+
+   private:
+    tasks::Ranks& ranks_;
+  };
+  run(4, [](tasks::Ranks& over, const auto&, auto&) {
+    Counted counted(over);
+    tasks::sum_over(counted, Tensor::zeros({100}, engine::DType::f32, cuda));
+    require(counted.calls == "xxxxw", "rank {}: {}", over.rank(), counted.calls);
+  });
+}
+
 TEST_CASE("NCCL: a training has the bits of one process") {
   if (is_absent()) return;
   std::vector<std::vector<float>> all;
