@@ -6,9 +6,14 @@
 The program imports docs/results/trials into a scratch folder and reports each study. Its verdicts.json are compared
 with what recompute/ makes of the same files and of the studies' claims, by docs/claims.md. Estimates, intervals,
 their levels and p-values must agree to 1e-6 of their size, verdicts exactly; and the seeds of each series must be those
-that the looks call for, or an earlier look, which is printed. Exits 1 on a difference, 77 without NumPy."""
+that the looks call for, or an earlier look, which is printed. Exits 1 on a difference, 77 without NumPy.
+
+    python3 tests/peers/verdicts.py --fresh
+
+judges the same trials by the seeds that chose no learning rate alone, and lists the verdicts that do not stand."""
 
 import argparse
+import collections
 import json
 import math
 import os
@@ -26,7 +31,7 @@ except ImportError:
 
 from recompute.judge import Judge
 from recompute.rounds import Rounds
-from recompute.study import load
+from recompute.study import Curves, load
 from recompute.trials import problems, read
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -76,15 +81,41 @@ def differences(ours, theirs):
     return found
 
 
+def by_fresh_seeds(runs, paper):
+    """Prints what becomes of each decided verdict without the seeds that chose among several values."""
+    counted = collections.Counter()
+    for study, profile, path in runs:
+        tables, trials = load(STUDIES / f"{study}.toml", profile), read(path)
+        looks = []  # what the last look had
+        all_seeds = Rounds(tables, trials).replay(lambda *look: looks.append(look) or Judge(tables, *look, paper).all())
+        Curves.fresh = True
+        fresh = Judge(tables, *looks[-1], paper).all()
+        Curves.fresh = False
+        for claim, a, b in zip(tables["claim"], all_seeds, fresh):
+            if a.status not in ("pass", "fail"):
+                continue
+            if (a.p, a.p_against) == (b.p, b.p_against):
+                counted["no such seeds in it"] += 1
+                continue
+            outcome = "stands" if a.status == b.status else {"not run": "no fresh seeds"}.get(b.status, b.status)
+            counted[outcome] += 1
+            if outcome != "stands":
+                print(f"{study} {profile}: {', '.join(a.series)}: {claim['kind']}: {a.status}, {outcome}")
+    print(dict(counted))
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("program", type=pathlib.Path)
+    options.add_argument("program", type=pathlib.Path, nargs="?", help="not needed with --fresh")
     options.add_argument("study", nargs="*", help="ids; without: all")
     options.add_argument("--keep", type=pathlib.Path, help="folder for the program's runs, which stays")
+    options.add_argument("--fresh", action="store_true", help="judge by seeds that chose no learning rate")
     arguments = options.parse_args()
     runs = [(p.parent.name, p.name.removesuffix(".jsonl.gz"), p) for p in sorted(TRIALS.glob("*/*.jsonl.gz"))]
     runs = [run for run in runs if not arguments.study or run[0] in arguments.study]
     paper = json.loads((STUDIES / "data/paper_tables.json").read_text(encoding="utf-8"))
+    if arguments.fresh:
+        return by_fresh_seeds(runs, paper)
     with tempfile.TemporaryDirectory() as scratch:
         theirs = program_verdicts(arguments.program.resolve(), runs, arguments.keep or pathlib.Path(scratch))
     passed = failed = skipped = numbers = 0

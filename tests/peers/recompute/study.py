@@ -71,6 +71,8 @@ class Point:
 class Curves:
     """Curves of a study's metrics, and the rules by which x and choices are picked."""
 
+    fresh = False  # whether the seeds that chose among several values are left out of what is measured
+
     def __init__(self, tables, trials):
         self.claims, self.y, self.made = tables.get("claim", []), tables["report"]["y"]["metric"], {}
         self.series, self.trials = {}, trials
@@ -122,6 +124,8 @@ class Curves:
 
         choice = min(candidates, key=rank)
         done = sorted((t for t in candidates[choice] if self.usable(t, metric)), key=lambda t: t.seed)
+        if self.fresh and len(candidates) > 1:
+            done = [t for t in done if any(all(o.seed != t.seed for o in other) for other in candidates.values())]
         keys = [k for k, _ in choice]
         return Point(x, dict(choice), {k: {dict(c)[k] for c in candidates} for k in keys},
                      {t.seed: t.test[metric] for t in done},
