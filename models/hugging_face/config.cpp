@@ -200,7 +200,7 @@ HuggingFaceModel read_llama(const ConfigFields& in, const Family& family) {
   HuggingFaceModel model;
   TransformerConfig& c = model.config;
   const bool is_gemma = family.stack == Stack::gemma;
-  c.layers = in.count("num_hidden_layers");
+  c.layers = in.layers("num_hidden_layers");
   c.width = in.count("hidden_size");
   c.groups = {heads_of(in, c.width, is_gemma)};
   c.ffn_width = in.count("intermediate_size");
@@ -229,7 +229,7 @@ HuggingFaceModel read_llama(const ConfigFields& in, const Family& family) {
 HuggingFaceModel read_gpt2(const ConfigFields& in) {
   HuggingFaceModel model;
   TransformerConfig& c = model.config;
-  c.layers = in.count("n_layer");
+  c.layers = in.layers("n_layer");
   c.width = in.count("n_embd");
   const int64_t heads = in.count("n_head");
   if (c.width % heads != 0) in.complain("n_head", fmt::format("{} does not divide n_embd = {}", heads, c.width));

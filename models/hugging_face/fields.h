@@ -34,6 +34,12 @@ class ConfigFields {
       complain(name, "expected an integer from 1 to 2^40, got " + shown(value));
     return value.get<int64_t>();
   }
+  /// As many layers as any reader makes a list of: from 1 to 2^16.
+  int64_t layers(const char* name) const {
+    const int64_t layers = count(name);
+    if (layers > 1 << 16) complain(name, fmt::format("{} layers, at most {} are read", layers, 1 << 16));
+    return layers;
+  }
   int64_t count(const char* name, int64_t otherwise) const { return has(name) ? count(name) : otherwise; }
   bool flag(const char* name, bool otherwise) const {
     if (!has(name)) return otherwise;
