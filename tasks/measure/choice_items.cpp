@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "tasks/data/table.h"
+#include "tasks/measure/big_bench.h"
 
 namespace headroom::tasks {
 namespace {
@@ -72,6 +73,11 @@ std::vector<ChoiceItem> read_choice_lines(const std::filesystem::path& path) {
   });
   require(!items.empty(), "{}: holds no item", path.string());
   return items;
+}
+
+ChoiceFile read_choices(const std::filesystem::path& path) {
+  if (path.filename().string().ends_with("task.json")) return read_big_bench(path);
+  return {read_choice_lines(path)};
 }
 
 std::vector<ChoiceItem> read_choice_table(const std::filesystem::path& path, const ChoiceTable& table) {

@@ -18,6 +18,14 @@ struct ChoiceItem {
 /// naming file and line.
 std::vector<ChoiceItem> read_choice_lines(const std::filesystem::path& path);
 
+struct ChoiceFile {
+  std::vector<ChoiceItem> items;
+  int64_t left_out = 0;  ///< items without one best choice, or there twice
+};
+
+/// A BIG-bench task where the file's name ends in task.json, otherwise lines of items.
+ChoiceFile read_choices(const std::filesystem::path& path);
+
 /// A tab-separated labelled table whose first line names the columns. Each row's prompt is `form` with every {column}
 /// filled in, its choices are the answers, and its label is the right answer's index, from 0. Throws Error naming file
 /// and line, a missing column, and a label that is not one of the answers.

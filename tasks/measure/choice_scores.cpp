@@ -80,6 +80,7 @@ struct ChoiceTally {
   int64_t items = 0;
   double right = 0, right_per_byte = 0, loss = 0, loss_squares = 0, chance = 0;
   std::vector<int64_t> picked;
+  std::vector<double> losses;
   std::map<int64_t, double> answers;
 
   void add(const ChoiceItem& item, const std::vector<Continuation>& choices) {
@@ -101,6 +102,7 @@ struct ChoiceTally {
     loss_squares += own * own;
     chance += 1 / static_cast<double>(choices.size());
     picked.push_back(best);
+    losses.push_back(own);
     ++answers[item.answer];
   }
 
@@ -119,6 +121,7 @@ struct ChoiceTally {
     for (const auto& [answer, count] : answers) out.commonest = std::max(out.commonest, count / n);
     out.chance = chance / n;
     out.picked = picked;
+    out.losses = losses;
     return out;
   }
 };

@@ -26,6 +26,7 @@ struct ChoiceScores {
   double commonest = 0;                               ///< accuracy of always picking the commonest answer number
   double chance = 0;                                  ///< expected accuracy of guessing: the mean of 1 / choices
   std::vector<int64_t> picked;                        ///< each item's choice, by log p
+  std::vector<double> losses;                         ///< each item's term of log_loss
 };
 
 /// Scores log p of each choice after its prompt. The prompt's trailing spaces belong to the choices, because tokens

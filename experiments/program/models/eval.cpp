@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -57,21 +58,21 @@ nlohmann::ordered_json with_warnings(nlohmann::ordered_json out, const models::M
   return out;
 }
 
-std::vector<tasks::ChoiceItem> items_of(const EvalArguments& arguments) {
+tasks::ChoiceFile items_of(const EvalArguments& arguments) {
   const bool is_table = !arguments.form.empty();
   if (!is_table && !arguments.answers.empty())
     throw UsageError("--answer goes with --template, which says what a row of the table becomes");
-  std::vector<tasks::ChoiceItem> items;
+  tasks::ChoiceFile file;
   if (is_table) {
     tasks::ChoiceTable table{unescaped(arguments.form), {}, arguments.label};
     for (const std::string& answer : arguments.answers) table.answers.push_back(unescaped(answer));
-    items = tasks::read_choice_table(arguments.choices, table);
+    file.items = tasks::read_choice_table(arguments.choices, table);
   } else {
-    items = tasks::read_choice_lines(arguments.choices);
+    file = tasks::read_choices(arguments.choices);
   }
-  if (arguments.max_items > 0 && items.size() > static_cast<size_t>(arguments.max_items))
-    items.resize(static_cast<size_t>(arguments.max_items));
-  return items;
+  if (arguments.max_items > 0 && file.items.size() > static_cast<size_t>(arguments.max_items))
+    file.items.resize(static_cast<size_t>(arguments.max_items));
+  return file;
 }
 
 nlohmann::ordered_json json_of(const tasks::ChoiceScores& s) {
@@ -94,6 +95,24 @@ void print(const tasks::ChoiceScores& s) {
   print_text("log loss            {:.4f}  ± {:.4f}\n", s.log_loss, s.stderr_log_loss);
   print_text("commonest answer    {:.4f}\n", s.commonest);
   print_text("guessing            {:.4f}\n", s.chance);
+}
+
+nlohmann::ordered_json json_of(const ChoiceDifference& d, const std::string& base) {
+  return {{"model", base},
+          {"accuracy_difference", d.accuracy.value},
+          {"accuracy_interval", {d.accuracy.low, d.accuracy.high}},
+          {"log_loss_difference", d.log_loss.value},
+          {"log_loss_interval", {d.log_loss.low, d.log_loss.high}},
+          {"gained", d.gained},
+          {"lost", d.lost}};
+}
+
+void print(const ChoiceDifference& d, const std::string& base) {
+  const auto interval = [](const ChoiceDifference::Mean& m) {
+    return fmt::format("{:+.4f}  [{:+.4f}, {:+.4f}] at 95 %", m.value, m.low, m.high);
+  };
+  print_text("against {}: item by item\naccuracy            {}; {} gained, {} lost\nlog loss            {}\n", base,
+             interval(d.accuracy), d.gained, d.lost, interval(d.log_loss));
 }
 
 /// Evaluates a classifier on a table's sentences.
@@ -195,30 +214,45 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, const tas
   print_text("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
 }
 
-/// Measures how often the model ranks the right choice first.
-void eval_choices(const EvalArguments& arguments) {
-  const std::vector<tasks::ChoiceItem> items = items_of(arguments);
-  const auto files = models::ModelFiles::open(arguments.model.path);
-  const models::ModelDescription& description = files->description();
-  const auto tokenizer = files->tokenizer();
-  const auto model = arguments.model.load(*files);
+/// Scores the items by the model in `files`, whose adapter `arguments` may name.
+tasks::ChoiceScores scores_of(const std::vector<tasks::ChoiceItem>& items, const models::ModelFiles& files,
+                              const ModelArguments& arguments) {
+  const models::ModelDescription& description = files.description();
+  const auto tokenizer = files.tokenizer();
+  const auto model = arguments.load(files);
   const tasks::ChoiceOptions options{.context = description.context,
                                      .bos = description.text_begin(),
-                                     .cache = arguments.model.cache_types(description.config)};
-  tasks::ChoiceScores scores;
-  {
-    ProgressLine line;
-    scores = tasks::measure_choices(*model, *tokenizer, items, options, [&](int64_t done, double accuracy) {
-      line.show(fmt::format("{}/{} items  accuracy {:.4f}", done, items.size(), accuracy),
-                static_cast<double>(done) / static_cast<double>(items.size()));
-    });
+                                     .cache = arguments.cache_types(description.config)};
+  ProgressLine line;
+  return tasks::measure_choices(*model, *tokenizer, items, options, [&](int64_t done, double accuracy) {
+    line.show(fmt::format("{}/{} items  accuracy {:.4f}", done, items.size(), accuracy),
+              static_cast<double>(done) / static_cast<double>(items.size()));
+  });
+}
+
+/// Measures how often the model ranks the right choice first, and how often its base does.
+void eval_choices(const EvalArguments& arguments) {
+  const auto [items, left_out] = items_of(arguments);
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const models::ModelDescription& description = files->description();
+  const tasks::ChoiceScores scores = scores_of(items, *files, arguments.model);
+  std::optional<ChoiceDifference> difference;
+  if (!arguments.against.empty()) {
+    ModelArguments plain = arguments.model;
+    plain.adapter.clear();  // it is MODEL's alone
+    difference =
+        choice_difference(scores, scores_of(items, *models::ModelFiles::open(arguments.against), plain), items);
   }
-  const tasks::TextCut cut = tasks::text_cut(description, *tokenizer);
+  const tasks::TextCut cut = tasks::text_cut(description, *files->tokenizer());
   nlohmann::ordered_json json = json_of(scores);
   add_text_cut(cut, json);
+  if (left_out > 0) json["left_out"] = left_out;
+  if (difference) json["against"] = json_of(*difference, arguments.against);
   if (arguments.json) return print_json(with_warnings(std::move(json), description));
   print_text("text                {}\n", cut.words());
   print(scores);
+  if (left_out > 0) print_text("left out            {} without one best choice, or there twice\n", left_out);
+  if (difference) print(*difference, arguments.against);
 }
 
 /// Checks the length: most models compute beyond the length they were trained for without complaint.
@@ -295,12 +329,13 @@ void add_eval_command(Command app) {
   command.option("--stride S", a->stride, "of hf-strided (default: the context)");
   command
       .option("--against BASE", a->against,
-              "a base model: perplexity ratio, KL divergence from it, and how often the two agree")
+              "a base model: perplexity ratio, KL divergence from it, and how often the two agree; of --choices, the "
+              "differences item by item")
       .path_by(tasks::named_model);
   command
       .option("--choices FILE", a->choices,
               "in place of a text: items to choose an answer of by log p, one JSON object a line (prompt, choices, "
-              "answer), or with --template a table with tabs")
+              "answer), a BIG-bench task.json, or with --template a table with tabs")
       .path_by(tasks::named_text);
   command.option("--template TEXT", a->form,
                  "what a row of the table becomes, with its columns in braces: \"{content}\\nSentiment:\"");

@@ -150,8 +150,22 @@ class Teller {
     // Where the first doubling gains nothing there is no saturation, whatever its quotient with the last gain.
     const std::string share = first.value > 0 ? in_brackets(*first_, false) + " of the first gain" : "no first gain";
     return {{share},
-            fmt::format("doubling {} gains {} from {} to {} and {} from {} to {}: {}", v_.axis, rounded(first.value),
-                        exact(x(0)), exact(first.x), rounded(last.value), exact(x(1)), exact(last.x), share)};
+            fmt::format("doubling {} gains {} from {} to {} and {} from {} to {}: {}{}", v_.axis, rounded(first.value),
+                        exact(x(0)), exact(first.x), rounded(last.value), exact(x(1)), exact(last.x), share,
+                        first.value > 0 ? other_limits() : "")};
+  }
+
+  /// What the same interval says at other limits: the paper states none.
+  std::string other_limits() const {
+    std::string text;
+    for (const double limit : {0.1, 0.5, 1.0}) {
+      if (limit == v_.claim.keys.fraction) continue;
+      const double low = std::isnan(first_->low) ? first_->value : first_->low,
+                   high = std::isnan(first_->high) ? first_->value : first_->high;
+      const char* verdict = high <= limit ? "passes" : low > limit ? "fails" : "is undecided";
+      text += fmt::format("{} {} at a limit of {}", text.empty() ? "; it" : " and", verdict, exact(limit));
+    }
+    return text;
   }
 
   FindingWords bound() const {

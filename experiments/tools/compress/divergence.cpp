@@ -8,9 +8,13 @@
 #include "experiments/studies/analysis/statistics.h"
 
 namespace headroom::experiments {
+namespace {
+
+constexpr double significance = 0.05;
+
+}  // namespace
 
 PerplexityRatio perplexity_ratio(const tasks::Perplexity& measured) {
-  constexpr double significance = 0.05;
   const tasks::Divergence& apart = *measured.against;
   if (measured.windows < 2) return {std::exp(apart.nll_added), NAN, NAN};
   const double reach = apart.stderr_added * t_reach(static_cast<double>(measured.windows - 1), significance);
@@ -36,6 +40,28 @@ void add_divergence(const tasks::Perplexity& measured, nlohmann::ordered_json& o
   out["kl_mean"] = measured.against->kl_mean;
   out["kl_p99"] = measured.against->kl_p99;
   out["top1_agreement"] = measured.against->top1_agreement;
+}
+
+ChoiceDifference choice_difference(const tasks::ChoiceScores& model, const tasks::ChoiceScores& base,
+                                   const std::vector<tasks::ChoiceItem>& items) {
+  ChoiceDifference out;
+  std::vector<double> right, loss;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool is_right = model.picked[i] == items[i].answer, was_right = base.picked[i] == items[i].answer;
+    out.gained += is_right && !was_right ? 1 : 0;
+    out.lost += was_right && !is_right ? 1 : 0;
+    right.push_back(static_cast<double>(is_right) - static_cast<double>(was_right));
+    loss.push_back(model.losses[i] - base.losses[i]);
+  }
+  const auto interval = [](const std::vector<double>& values) {
+    const double value = mean(values);
+    if (values.size() < 2) return ChoiceDifference::Mean{value, -INFINITY, INFINITY};
+    const double reach = standard_error(values) * t_reach(static_cast<double>(values.size() - 1), significance);
+    return ChoiceDifference::Mean{value, value - reach, value + reach};
+  };
+  out.accuracy = interval(right);
+  out.log_loss = interval(loss);
+  return out;
 }
 
 void add_text_cut(const tasks::TextCut& cut, nlohmann::ordered_json& out) {

@@ -189,4 +189,39 @@ TEST_CASE("items are read from lines of JSON and from tables", "[choices]") {
   CHECK_THAT(row("label\tcontent\n", {"{content}", {"a"}}), contains("1 answers to choose from"));
 }
 
+TEST_CASE("a BIG-bench task is worded as BIG-bench words it", "[choices]") {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& text) {
+    write_bytes(folder / "task.json", text);
+    return read_choices(folder / "task.json");
+  };
+  // The prompts are what its format function gives with NumPy's permutation.
+  const std::string red =
+      R"({"input": "Which is red?", "target_scores": {"sky": 0, "blood": 1, "grass": 0, "snow": 0, "coal": 0}})";
+  ChoiceFile file = read(R"({"examples": [)" + red + R"(, {"input": "2?", "target_scores": {"b": 1, "a": 0}}, )" + red +
+                         R"(, {"input": "both", "target_scores": {"a": 1, "b": 1}}]})");
+  REQUIRE(file.items.size() == 2);
+  CHECK(file.left_out == 2);
+  CHECK(file.items[0].prompt ==
+        "\nQ: Which is red?\n  choice: coal\n  choice: snow\n  choice: grass\n  choice: blood\n  choice: sky\nA: ");
+  CHECK(file.items[0].choices == std::vector<std::string>{"blood", "coal", "grass", "sky", "snow"});
+  CHECK(file.items[0].answer == 0);
+  CHECK(file.items[1].prompt == "\nQ: 2?\n  choice: b\n  choice: a\nA: ");
+  CHECK(file.items[1].answer == 1);
+  const auto framed = [&](const std::string& listed) {
+    return read(R"({"task_prefix": "T", "example_input_prefix": "<", "example_output_prefix": ">", "choice_prefix": "|",
+                    "append_choices_to_input": )" +
+                listed + R"(, "examples": [{"input": "x", "target_scores": {"b": 0.5, "a": 0.25}}]})")
+        .items[0]
+        .prompt;
+  };
+  CHECK(framed("false") == "T<x>");
+  CHECK(framed("\"false\"") == "T<x|b|a>");  // a text that is not empty is true in Python
+  CHECK_THAT(error_of([&] { read(R"({"examples": [{"input": "x", "target": "y"}]})"); }),
+             contains("expected \"target_scores\" of two or more choices") && contains("task.json, example 1"));
+  CHECK_THAT(error_of([&] { read(R"({"name": "x"})"); }), contains("task.json: holds no \"examples\""));
+  CHECK_THAT(error_of([&] { read(R"({"examples": [{"input": "x", "target_scores": {"a": 1, "b": "1"}}]})"); }),
+             contains("is no number"));
+}
+
 }  // namespace headroom::tasks
