@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""peer.py WORKLOADS.toml… [--seconds S] [--only A,B] [--dtypes f32,bf16] [--modes eager,graphs] [--device cuda] [--at-once N]
-[--wait FILE]: training steps of the workloads in PyTorch. One line of JSON for each workload, dtype and mode. N processes
-make the steps ready (torch.compile takes far longer than timing), and when all are and FILE exists, time them one after
+"""peer.py WORKLOADS.toml… [--seconds S] [--only A,B] [--dtypes f32,bf16] [--modes eager,graphs,pure] [--device cuda]
+[--at-once N] [--wait FILE]: training steps of the workloads in PyTorch. One line of JSON for each workload, dtype and mode. N
+processes make the steps ready (torch.compile takes far longer than timing), and when all are and FILE exists, time them one after
 another.
 
 The strongest plain PyTorch there is: scaled_dot_product_attention, one QKV product, fused AdamW, autocast to bf16. Mode
 "graphs" is torch.compile, and the whole step with its update (AdamW's capturable form) one CUDA graph, which is
-replayed. Mode "pure" is the same with everything in bf16, weights, gradients and moments included: fewer bytes than ours, whose
-masters are f32, and for bf16 alone. TF32 stays off, as it is in ours. Times are of CUDA events around each step; steps are
-not waited for one by one. Lines come in the order of modes, then of dtypes, so that what matters most is there first; before them one with their
-number."""
+replayed. Mode "pure" is the same with everything in bf16, weights, gradients and moments included: fewer bytes than
+ours, whose masters are f32, and for bf16 alone. TF32 stays off, as it is in ours. Times are of CUDA events around each
+step; steps are not waited for one by one. Lines come in the order of modes, then of dtypes, so that what matters most is
+there first; before them one with their number."""
 import argparse
 import itertools
 import json
