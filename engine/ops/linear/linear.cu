@@ -3,19 +3,36 @@
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/blas.h"
 #include "engine/cuda/padded_product.h"
+#include "engine/cuda/split_product.h"
 #include "engine/ops/rows/padded_rows.h"
 #include "engine/profile.h"
 
 namespace headroom::engine::cuda {
 namespace {
 
-/// y = x · Wᵀ with the bias in the product, or after it where the library has no such product.
-void run(LinearCall& c) {
-  const int64_t rows = c.x.dim(0), in = c.weight.dim(1), out = c.weight.dim(0);
-  const Tensor y = c.y.as_rows();  // (rows, out), maybe with gaps between them
-  const BlasOperands operands{c.x.raw(), c.weight.raw(), y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
-  BlasProduct product = blas_product(y.dtype(), rows, out, in, false, true, BlasEpilogue::bias);
+/// y = x · Wᵀ + bias, y (rows, out), maybe with gaps between its rows.
+BlasProduct product_of(const LinearCall& c, const Tensor& y) {
+  const auto epilogue = c.bias.defined() ? BlasEpilogue::bias : BlasEpilogue::none;
+  BlasProduct product = blas_product(y.dtype(), c.x.dim(0), c.weight.dim(0), c.weight.dim(1), false, true, epilogue);
   product.row_y = y.strides()[0];
+  return product;
+}
+BlasOperands operands_of(const LinearCall& c, const Tensor& y) {
+  return {c.x.raw(), c.weight.raw(), y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
+}
+
+bool is_split(const LinearCall& c) { return is_split(product_of(c, c.y.as_rows())); }
+void run_split(LinearCall& c) {
+  const Tensor y = c.y.as_rows();
+  split_product(product_of(c, y), operands_of(c, y));
+}
+
+/// The bias goes into the product, or is added after it where the library has no such product.
+void run(LinearCall& c) {
+  const int64_t in = c.weight.dim(1);
+  const Tensor y = c.y.as_rows();
+  const BlasOperands operands = operands_of(c, y);
+  BlasProduct product = product_of(c, y);
   if (in > 0 && c.bias.defined()) {
     if (padded_product(product, {c.x, c.weight, y, c.bias})) return;
     if (blas_supports(product, operands)) return blas_matmul(product, operands);
@@ -48,7 +65,12 @@ Tensor with_room(int64_t rows, int64_t columns, DType dtype, Device device) {
   return whole.slice(0, 0, rows);
 }
 
+bool is_split(const LinearSumsCall& c) {
+  return is_split(blas_product(c.dy.dtype(), c.dy.dim(1), c.x.dim(1), c.dy.dim(0), true, false));
+}
+
 /// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where that is faster or the library has no such product.
+template <bool splits>
 void run_sums(LinearSumsCall& c) {
   if (!has_padded_rows(c.dy)) c.dy = c.dy.contiguous();
   c.x = c.x.contiguous();
@@ -65,6 +87,10 @@ void run_sums(LinearSumsCall& c) {
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
   product.row_a = c.dy.strides()[0];
   product.result = result;
+  if constexpr (splits) {
+    if (!c.has_bias && !c.need_bias) product.epilogue = BlasEpilogue::none;
+    return split_product(product, operands);
+  }
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
   if (c.need_bias) {
     const OpSpan span("linear: bias gradient apart");
@@ -87,9 +113,20 @@ void run_sums(LinearSumsCall& c) {
 
 void register_linear() {
   const DTypeSet dtypes = DType::f32 | DType::f64 | DType::bf16;
+  linear_op.add(
+      {.name = "split", .dtypes = DType::f32, .run = run_split, .supports = is_split, .device = Device::Kind::cuda});
   linear_op.add({.name = "cublasLt", .dtypes = dtypes, .run = run, .device = Device::Kind::cuda});
-  linear_sums_op.add(
-      {.name = "cublasLt", .dtypes = dtypes, .run = run_sums, .takes_strided = true, .device = Device::Kind::cuda});
+  linear_sums_op.add({.name = "split",
+                      .dtypes = DType::f32,
+                      .run = run_sums<true>,
+                      .takes_strided = true,
+                      .supports = is_split,
+                      .device = Device::Kind::cuda});
+  linear_sums_op.add({.name = "cublasLt",
+                      .dtypes = dtypes,
+                      .run = run_sums<false>,
+                      .takes_strided = true,
+                      .device = Device::Kind::cuda});
 }
 
 }  // namespace headroom::engine::cuda

@@ -1,5 +1,8 @@
 #include "tests/cuda/emulator/matrix.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -30,20 +33,41 @@ float half_of(uint32_t pair, int half) {
   return static_cast<float>(x);
 }
 
+/// d + Σ of eight products as an A100 adds them: terms aligned to the largest, one bit beyond its 24 kept, and the
+/// sum's last bits cut off, too. None is rounded, so sums of one sign come out too small.
+float add_products(float d, const float (&a)[8], const float (&b)[8]) {
+  double terms[9] = {d}, largest = std::abs(terms[0]);
+  for (int k = 0; k < 8; ++k) {
+    terms[k + 1] = static_cast<double>(a[k]) * static_cast<double>(b[k]);
+    largest = std::max(largest, std::abs(terms[k + 1]));
+  }
+  double sum = 0;
+  for (const double term : terms) sum += term;
+  if (!std::isfinite(sum) || largest == 0) return static_cast<float>(sum);
+  const int kept = 24 - std::ilogb(largest);
+  const double scale = std::ldexp(1.0, kept);
+  int64_t total = 0;
+  for (const double term : terms) total += static_cast<int64_t>(term * scale);
+  const int64_t size = std::abs(total);
+  const int beyond = std::max(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(size))) - 24);
+  const auto cut = static_cast<double>(size >> beyond << beyond);
+  return static_cast<float>(std::copysign(std::ldexp(cut, -kept), static_cast<double>(total)));
+}
+
 void multiply(Lanes& lanes) {
-  float a[16][16], b[16][8];
+  float a[2][16][8], b[2][8][8];  // halves of k; b by columns
   for (int lane = 0; lane < 32; ++lane) {
     const auto& own = *static_cast<const Product*>(lanes.payload[lane]);
     const int g = lane / 4, t = lane % 4;
     for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < 4; ++i) a[g + i % 2 * 8][2 * t + i / 2 * 8 + half] = half_of(own.a[i], half);
-      for (int i = 0; i < 2; ++i) b[2 * t + i * 8 + half][g] = half_of(own.b[i], half);
+      for (int i = 0; i < 4; ++i) a[i / 2][g + i % 2 * 8][2 * t + half] = half_of(own.a[i], half);
+      for (int i = 0; i < 2; ++i) b[i][g][2 * t + half] = half_of(own.b[i], half);
     }
   }
   for (int lane = 0; lane < 32; ++lane) {
     float* const d = static_cast<const Product*>(lanes.payload[lane])->d;
     for (int i = 0; i < 4; ++i)
-      for (int k = 0; k < 16; ++k) d[i] += a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2];
+      for (int k = 0; k < 2; ++k) d[i] = add_products(d[i], a[k][lane / 4 + i / 2 * 8], b[k][lane % 4 * 2 + i % 2]);
   }
 }
 

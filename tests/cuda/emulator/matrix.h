@@ -8,7 +8,7 @@
 // own registers; the last lane to arrive computes for all.
 namespace headroom::engine::cuda::emulator {
 
-/// d += a·b, products added one after the other in f32.
+/// d += a·b, eight terms at a time, their last bits cut off rather than rounded.
 void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
                   std::source_location where = std::source_location::current());
 
