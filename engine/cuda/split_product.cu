@@ -37,7 +37,8 @@ __global__ void __launch_bounds__(split_threads) split_product_kernel(const Spli
   const int thread = static_cast<int>(threadIdx.x), lane = thread % warp_size, warp = thread / warp_size;
   const int64_t n0 = int64_t{blockIdx.x} * split_side, m0 = int64_t{blockIdx.y} * split_side;
   const int64_t stack = blockIdx.z / s.parts, of = blockIdx.z % s.parts;
-  const int64_t k0 = of * s.terms, k = std::min(s.terms, p.k - k0);
+  const int64_t k0 = of * s.terms;
+  const int k = static_cast<int>(std::min(s.terms, p.k - k0));
   const float *const matrix_a = s.a + stack * p.step_a, *const matrix_b = s.b + stack * p.step_b;
   const bool sums_a = !a_along_k && s.bias_grad && blockIdx.x == 0;
 
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(split_threads) split_product_kernel(const Spli
   float sums[4][4][4] = {};
   const int row = warp / (split_side / warp_columns) * warp_rows,
             column = warp % (split_side / warp_columns) * warp_columns;
-  const int steps = static_cast<int>((k + split_depth - 1) / split_depth);
+  const int steps = (k + split_depth - 1) / split_depth;
   for (int step = 0; step < steps; ++step) {
     const Stage& now = stages[step % 2];
     Stage& then = stages[(step + 1) % 2];
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(split_threads) split_product_kernel(const Spli
       const float* w = matrix_b + (b_along_k ? c * p.row_b + k0 : k0 * p.row_b + c);
       v = 0;
 #pragma unroll 1
-      for (int64_t i = 0; i < k; ++i) {
+      for (int i = 0; i < k; ++i) {
         v = __fmaf_rn(*x, *w, v);
         x += a_along_k ? 1 : p.row_a, w += b_along_k ? 1 : p.row_b;
       }

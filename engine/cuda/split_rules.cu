@@ -61,8 +61,9 @@ bool is_split(const BlasProduct& p) {
   if (!is_always && said != "split") return false;
   if (p.dtype != DType::f32 || context().tf32 || context().precision == Precision::bf16) return false;
   if (p.batch == 0 || p.m == 0 || p.n == 0 || p.k == 0) return false;
-  constexpr int64_t most_blocks = 65535;
-  if (quotient(p.m, split_side) > most_blocks || p.batch * split_parts(p) > most_blocks) return false;
+  constexpr int64_t most_blocks = 65535, most_terms = int64_t{1} << 30;
+  if (p.k > most_terms || quotient(p.m, split_side) > most_blocks || p.batch * split_parts(p) > most_blocks)
+    return false;
   return is_always || is_faster(p);
 }
 

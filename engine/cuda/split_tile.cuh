@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include "engine/cuda/mma.cuh"
 #include "engine/cuda/split_product.h"
 #include "engine/cuda/warp.cuh"
@@ -58,22 +60,21 @@ template <bool along_k>
 struct SplitSide {
   using Tile = SplitTile<along_k>;
   const float* from;
-  int64_t row;    ///< from one row in memory to the next
-  int64_t k;      ///< left
-  int64_t outer;  ///< rows of op(a) or columns of op(b) from the tile's first on
+  int64_t row;  ///< from one row in memory to the next
+  int k;        ///< left
+  int outer;    ///< rows of op(a) or columns of op(b) in the tile
   bool aligned;
 
-  __device__ SplitSide(const float* x, int64_t row, int64_t first_k, int64_t k, int64_t first, int64_t extent,
-                       bool aligned)
+  __device__ SplitSide(const float* x, int64_t row, int64_t first_k, int k, int64_t first, int64_t extent, bool aligned)
       : from(x + (along_k ? first * row + first_k : first_k * row + first) + Tile::row(0) * row + Tile::column()),
         row(row),
         k(k),
-        outer(extent - first),
+        outer(static_cast<int>(std::min<int64_t>(extent - first, split_side))),
         aligned(aligned) {}
 
   /// Zeros beyond the matrix.
   __device__ float4 get(int half) const {
-    const int64_t there = Tile::row(half) < (along_k ? outer : k) ? (along_k ? k : outer) - Tile::column() : 0;
+    const int there = Tile::row(half) < (along_k ? outer : k) ? (along_k ? k : outer) - Tile::column() : 0;
     const float* const x = from + half * (Tile::rows / 2) * row;
     if (there >= 4 && aligned) return *reinterpret_cast<const float4*>(x);
     return {there > 0 ? x[0] : 0, there > 1 ? x[1] : 0, there > 2 ? x[2] : 0, there > 3 ? x[3] : 0};
