@@ -61,23 +61,27 @@ __global__ void __launch_bounds__(split_threads) split_product_kernel(const Spli
   float sums[4][4][4] = {};
   const int row = warp / (split_side / warp_columns) * warp_rows,
             column = warp % (split_side / warp_columns) * warp_columns;
+  const bool is_inside = m0 + row < p.m && n0 + column < p.n;  // else the warp only helps to copy
   const int steps = (k + split_depth - 1) / split_depth;
   for (int step = 0; step < steps; ++step) {
     const Stage& now = stages[step % 2];
     Stage& then = stages[(step + 1) % 2];
     side_a.advance(), side_b.advance();
     uint32_t a[2][3][4], b[3][2][4];
+    if (is_inside)
 #pragma unroll
-    for (int i = 0; i < 3; ++i) {
+      for (int i = 0; i < 3; ++i) {
 #pragma unroll
-      for (int x = 0; x < 2; ++x) now.b.template load<false>(b[i][x], i, column + 16 * x);
-      now.a.template load<true>(a[0][i], i, row);
-    }
+        for (int x = 0; x < 2; ++x) now.b.template load<false>(b[i][x], i, column + 16 * x);
+        now.a.template load<true>(a[0][i], i, row);
+      }
 #pragma unroll
     for (int x = 0; x < 4; ++x) {
+      if (is_inside) {
 #pragma unroll
-      for (int i = 0; i < 3 && x < 3; ++i) now.a.template load<true>(a[(x + 1) % 2][i], i, row + 16 * (x + 1));
-      split_multiply(sums[x], a[x % 2], b);
+        for (int i = 0; i < 3 && x < 3; ++i) now.a.template load<true>(a[(x + 1) % 2][i], i, row + 16 * (x + 1));
+        split_multiply(sums[x], a[x % 2], b);
+      }
       if (x < 2) {
         put_a(then, x);
         next_a[x] = side_a.get(x);
@@ -86,7 +90,7 @@ __global__ void __launch_bounds__(split_threads) split_product_kernel(const Spli
         next_b[x - 2] = side_b.get(x - 2);
       }
     }
-    __syncthreads();
+    __syncthreads();  // the next tiles are whole, and these are read
   }
 
   if (sums_a) {  // Warps hold the sums of every eighth row.
