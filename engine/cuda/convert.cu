@@ -18,10 +18,10 @@ struct ConvertElements {
     Pack<To, N> to;
     if (N > 1 && walk.inner_stride(0) == 1) {
       const Pack<From, N> from = *reinterpret_cast<const Pack<From, N>*>(x + at[0]);
-      for (int k = 0; k < N; ++k) to.value[k] = engine::convert<To>(from.value[k]);
+      for (int k = 0; k < N; ++k) store(to.value[k], engine::convert<Compute<To>>(from.value[k]));
     } else {
-      const To value = engine::convert<To>(x[at[0]]);
-      for (int k = 0; k < N; ++k) to.value[k] = value;
+      const auto value = engine::convert<Compute<To>>(x[at[0]]);
+      for (int k = 0; k < N; ++k) store(to.value[k], value);
     }
     *reinterpret_cast<Pack<To, N>*>(y + i) = to;
   }

@@ -120,15 +120,4 @@ __device__ inline float4 load_again(const void* shared) {
 #endif
 }
 
-/// Two numbers as bf16, `low` in the lower half.
-__device__ inline uint32_t pack_bf16(float low, float high) {
-#ifdef HEADROOM_CUDA_EMULATED
-  return static_cast<uint32_t>(bf16(high).bits) << 16 | bf16(low).bits;
-#else
-  uint32_t packed;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  return packed;
-#endif
-}
-
 }  // namespace headroom::engine::cuda

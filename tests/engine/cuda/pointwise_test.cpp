@@ -66,6 +66,35 @@ TEST_CASE("a GPU converts every dtype to every other with the CPU's bits") {
     }
 }
 
+/// What PTX's cvt.rn.bf16.f32 gives: of the two bf16 around x the nearer, the even one of equally near ones, 2^128
+/// being infinity; 0x7fff for a NaN.
+uint16_t nearest_bf16(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  if (std::isnan(x)) return 0x7fff;
+  if (std::isinf(x)) return static_cast<uint16_t>(bits >> 16);
+  const auto below = static_cast<uint16_t>(bits >> 16), above = static_cast<uint16_t>(below + 1);  // by magnitude
+  const auto magnitude = [](uint16_t of) {
+    const uint32_t exponent = (of >> 7) & 0xffu, fraction = of & 0x7fu;
+    return exponent == 0 ? std::ldexp(double(fraction), -133) : std::ldexp(double(fraction + 128), int(exponent) - 134);
+  };
+  const double value = std::fabs(double(x)), down = value - magnitude(below), up = magnitude(above) - value;
+  return down < up || (down == up && below % 2 == 0) ? below : above;
+}
+
+TEST_CASE("a GPU rounds f32 to bf16 as cvt.rn.bf16.f32 is defined") {
+  if (no_gpu()) return;
+  // Every upper half, with lower halves around a tie.
+  std::vector<float> x;
+  for (uint32_t upper = 0; upper < 65536; ++upper)
+    for (const uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      x.push_back(std::bit_cast<float>(upper << 16 | lower));
+  const Tensor given = Tensor::from({static_cast<int64_t>(x.size())}, x).to(cuda);
+  const Tensor got = given.to(DType::bf16).to(cpu);
+  size_t wrong = 0;
+  for (size_t i = 0; i < x.size(); ++i) wrong += got.data<bf16>()[i].bits != nearest_bf16(x[i]);
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a NaN is the same whatever its bits, and no number") {
   if (no_gpu()) return;
   // A GPU's conversions and arithmetic give the first, x86's the second.
