@@ -10,7 +10,8 @@ namespace headroom::autograd {
 struct Parameter {
   std::string name;
   Var var;
-  bool decays = true;  ///< matrices; biases, norms, positions and slopes do not
+  bool decays = true;           ///< matrices; biases, norms, positions and slopes do not
+  bool joins_previous = false;  ///< an arena leaves no gap before it, so that joint_linear() finds neighbours()
 };
 
 }  // namespace headroom::autograd

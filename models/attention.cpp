@@ -5,19 +5,27 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "models/positions.h"
+#include "models/switch.h"
 #include "models/weights/per_head.h"
 
 namespace headroom::models {
 namespace {
 
+/// True if queries, keys and values should be one product: views of it suit the rotary turn and attention, but other
+/// ops would copy them first.
+bool are_joint(const TransformerConfig& config, const HeadGroup& group) {
+  return !is_off("HEADROOM_JOINT_QKV") && group.v_dim == group.qk_dim && !config.qk_norm && group.score_dim == 0;
+}
+
 /// Queries or keys of `heads` heads.
 ProjectionShape head_maps(const TransformerConfig& config, const HeadGroup& group, int64_t heads, int64_t rank,
-                          int64_t head_rank, bool bias) {
+                          int64_t head_rank, bool bias, bool joins_previous) {
   return {.in = config.width,
           .out = heads * group.qk_dim,
           .bias = bias,
           .rank = head_rank > 0 ? head_rank : rank,
-          .heads = head_rank > 0 ? heads : 1};
+          .heads = head_rank > 0 ? heads : 1,
+          .joins_previous = joins_previous};
 }
 
 }  // namespace
@@ -29,14 +37,19 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
       index_(index),
       causal_(config.causal),
       interleaved_(config.rope_interleaved),
+      is_joint_(are_joint(config, group)),
       scale_(score_scale(config, group, static_cast<int64_t>(layer))),
       window_(window_of(config, static_cast<int64_t>(layer))),
-      q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q),
+      q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q, false),
               scope.at("q_proj")),
-      k_proj_(
-          head_maps(config, group, group.projected_keys(), group.k_rank, group.k_head_rank, attention_biases(config).k),
-          scope.at("k_proj")),
-      v_proj_({config.width, group.key_value_heads() * group.v_dim, attention_biases(config).v, group.v_rank},
+      k_proj_(head_maps(config, group, group.projected_keys(), group.k_rank, group.k_head_rank,
+                        attention_biases(config).k, is_joint_),
+              scope.at("k_proj")),
+      v_proj_({.in = config.width,
+               .out = group.key_value_heads() * group.v_dim,
+               .bias = attention_biases(config).v,
+               .rank = group.v_rank,
+               .joins_previous = is_joint_},
               scope.at("v_proj")) {
   add_child("q_proj", q_proj_);
   add_child("k_proj", k_proj_);
@@ -71,8 +84,7 @@ Var HeadGroupLayer::project(const Projection& projection, const Var& x, int64_t 
 
 std::array<Var, 3> HeadGroupLayer::projected(const Var& x) const {
   const int64_t heads = group_.heads, kv_heads = group_.key_value_heads(), dim = group_.qk_dim;
-  // Views on one product suit the rotary turn and attention; other ops would copy them first.
-  if (group_.v_dim == dim && !q_norm_ && !q_score_.defined())
+  if (is_joint_)
     if (const Var all = located([&] { return joint_forward({&q_proj_, &k_proj_, &v_proj_}, x); }); all.defined()) {
       const Var by_heads = autograd::reshape(all, {x.dim(0), x.dim(1), heads + 2 * kv_heads, dim});
       const std::vector<Var> parts = autograd::split(by_heads, {heads, kv_heads, kv_heads}, 2);

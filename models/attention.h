@@ -54,6 +54,7 @@ class HeadGroupLayer : public Module {
   HeadGroup group_;
   size_t layer_, index_;  ///< the layer's number, and the group's in it
   bool causal_, interleaved_;
+  bool is_joint_;   ///< q, k and v are one product if their weights allow it
   double scale_;    ///< of q·k
   int64_t window_;  ///< 0: none
   Projection q_proj_, k_proj_, v_proj_;

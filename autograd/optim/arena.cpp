@@ -16,12 +16,19 @@ namespace {
 /// arena keep their order and bits.
 int64_t alignment_on(engine::Device device) { return device.is_cpu() ? 1 : 64; }
 
-/// The elements that a parameter's place has. Products in bf16 want extents that are multiples of 8, so that copies
-/// have room for as many rows; gaps of nothing but zeros are declared as padding.
-int64_t room_for(const Shape& shape, bool is_padded) {
-  const int64_t n = shape.numel();
+/// The elements that the place of n has, in rows like the shape's. Products in bf16 want extents that are multiples of
+/// 8, so that copies have room for as many rows; gaps of nothing but zeros are declared as padding.
+int64_t room_for(int64_t n, const Shape& shape, bool is_padded) {
   if (!is_padded || shape.rank() == 0 || n == 0) return n;
-  return (shape[0] + 7) / 8 * 8 * (n / shape[0]);
+  const int64_t eight_rows = 8 * shape.without(0).numel();
+  return (n + eight_rows - 1) / eight_rows * eight_rows;
+}
+
+/// True if parameter i lies right behind the one before it. Those of a group share a room behind the last.
+bool joins(const std::vector<Parameter>& parameters, size_t i) {
+  if (i == 0 || !parameters[i].joins_previous || parameters[i].decays != parameters[i - 1].decays) return false;
+  const Shape &shape = parameters[i].var.shape(), &before = parameters[i - 1].var.shape();
+  return shape.rank() > 0 && before.rank() > 0 && shape.without(0) == before.without(0);
 }
 
 /// Throws Error, with the name, for a leaf that cannot be in the arena.
@@ -55,14 +62,15 @@ ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOpt
   std::stable_partition(parameters_.begin(), parameters_.end(), [](const Parameter& e) { return e.decays; });
   const int64_t alignment = alignment_on(device);
   const bool is_padded = options.has_copies && !device.is_cpu();
-  int64_t end = 0;
-  for (const Parameter& parameter : parameters_) {
-    const Shape& shape = parameter.var.shape();
-    const int64_t n = shape.numel(), begin = (end + alignment - 1) / alignment * alignment;
-    offsets_.push_back(begin);
-    end = begin + room_for(shape, is_padded);
-    size_ += n;
-    if (parameter.decays) decayed_ = begin + n, decayed_size_ = size_;
+  int64_t first_of_joined = 0, last_end = 0, end = 0;  // `end`: with the room behind
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Shape& shape = parameters_[i].var.shape();
+    if (!joins(parameters_, i)) first_of_joined = last_end = (end + alignment - 1) / alignment * alignment;
+    offsets_.push_back(last_end);
+    last_end += shape.numel();
+    end = first_of_joined + room_for(last_end - first_of_joined, shape, is_padded);
+    size_ += shape.numel();
+    if (parameters_[i].decays) decayed_ = last_end, decayed_size_ = size_;
   }
   offsets_.push_back(end);
   values_ = size_ == end ? Tensor::empty({end}, dtype, device) : Tensor::zeros({end}, dtype, device);  // (N)

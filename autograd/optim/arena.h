@@ -17,8 +17,9 @@ struct ArenaOptions {
 /// All parameters of a model in one flat buffer and their gradients in another: one fused update, one norm. Building it
 /// moves every value in and binds the leaves to views. Decayed parameters come first, so that they are one range. On
 /// the CPU parameters are contiguous. Elsewhere each starts at a multiple of 64 elements, because kernels and libraries
-/// have faster plans for aligned operands; gaps are zero and stay so; with copies a matrix has room for a multiple of 8
-/// rows, which products may use (Tensor::with_padding()). A cheap handle: copies are the same arena. Threads: only one
+/// have faster plans for aligned operands; one that joins_previous starts where that ends, if their rows are equally
+/// long. Gaps are zero and stay so; with copies a matrix, or those joined, have room for a multiple of 8 rows, which
+/// products may use (Tensor::with_padding()). A cheap handle: copies are the same arena. Threads: only one
 /// may build it or write to its buffers (an optimizer, backward()) at a time; several may read.
 class ParameterArena {
  public:

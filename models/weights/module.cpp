@@ -30,8 +30,10 @@ std::vector<Parameter> Module::leaves() const {
   for (const Entry& entry : own_)
     if (entry.leaf.var.defined()) all.push_back(entry.leaf);
   for (const auto& [name, child] : children_)
-    for (const Parameter& leaf : child->leaves())
-      all.push_back({fmt::format("{}.{}", name, leaf.name), leaf.var, leaf.decays});
+    for (Parameter& leaf : child->leaves()) {
+      leaf.name = fmt::format("{}.{}", name, leaf.name);
+      all.push_back(std::move(leaf));
+    }
   return all;
 }
 
@@ -111,15 +113,15 @@ void Module::add_entry(Entry entry) {
   own_.push_back(std::move(entry));
 }
 
-Var Module::add_parameter(const std::string& name, Var leaf, bool decays) {
+Var Module::add_parameter(const std::string& name, Var leaf, bool decays, bool joins_previous) {
   const int64_t numel = leaf.value().numel(), bytes = numel * engine::size_of(leaf.value().dtype());
-  add_entry({{name, leaf, decays}, numel, bytes});
+  add_entry({{name, leaf, decays, joins_previous}, numel, bytes});
   return leaf;
 }
 
-Weight Module::add_weight(const std::string& name, Weight weight, bool decays) {
+Weight Module::add_weight(const std::string& name, Weight weight, bool decays, bool joins_previous) {
   if (const auto* leaf = std::get_if<Var>(&weight.form())) {
-    add_parameter(name, *leaf, decays);
+    add_parameter(name, *leaf, decays, joins_previous);
   } else if (const auto* factors = std::get_if<LowRank>(&weight.form())) {
     add_parameter(name + "_a", factors->a, decays);
     add_parameter(name + "_b", factors->b, decays);

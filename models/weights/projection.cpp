@@ -6,11 +6,12 @@
 namespace headroom::models {
 
 Projection::Projection(const ProjectionShape& s, const WeightScope& scope) {
-  weight_ = add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch, s.heads), true);
+  weight_ =
+      add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch, s.heads), true, s.joins_previous);
   if (!s.bias) return;
   const int64_t in = s.in, out = s.out;
-  bias_ =
-      add_parameter("bias", scope.tensor("bias", {out}, [=](const Initializer& i) { return i.bias(out, in); }), false);
+  bias_ = add_parameter("bias", scope.tensor("bias", {out}, [=](const Initializer& i) { return i.bias(out, in); }),
+                        false, s.joins_previous);
 }
 
 Projection::Projection(Weight weight, Var bias) {

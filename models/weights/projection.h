@@ -8,9 +8,10 @@ namespace headroom::models {
 struct ProjectionShape {
   int64_t in = 1, out = 1;
   bool bias = false;
-  int64_t rank = 0;          ///< > 0: two factors instead of the matrix
-  bool ends_branch = false;  ///< its product is added to the residual stream: see Initializer::weight
-  int64_t heads = 1;         ///< each with its own factors
+  int64_t rank = 0;             ///< > 0: two factors instead of the matrix
+  bool ends_branch = false;     ///< its product is added to the residual stream: see Initializer::weight
+  int64_t heads = 1;            ///< each with its own factors
+  bool joins_previous = false;  ///< joint_forward() takes it with the projection before it
 };
 
 /// y = x · Wᵀ + b with a Weight in any form.

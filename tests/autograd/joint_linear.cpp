@@ -7,6 +7,7 @@
 #include "autograd/optim/arena.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/rng.h"
+#include "engine/transfer.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -27,26 +28,31 @@ bool equal_bytes(const Tensor& a, const Tensor& b) {
 /// Three layers of one input, neighbours in an arena or not.
 struct Layers {
   Var x = normal_leaf({2, 9, 32}, 1);
+  std::vector<int64_t> widths;
   std::vector<Var> weights, biases;
   std::optional<ParameterArena> arena;
 
-  explicit Layers(bool in_arena) {
+  explicit Layers(bool in_arena, std::vector<int64_t> outs = {24, 16, 16}, const ArenaOptions& options = {})
+      : widths(std::move(outs)) {
     std::vector<Parameter> parameters;
-    for (const int64_t out : {24, 16, 16}) {
+    for (const int64_t out : widths) {
       const auto seed = static_cast<uint64_t>(2 + 2 * weights.size());
+      const bool joins = !weights.empty();
       weights.push_back(normal_leaf({out, 32}, seed));
       biases.push_back(normal_leaf({out}, seed + 1));
-      parameters.push_back({"weight of " + std::to_string(seed), weights.back(), true});
-      parameters.push_back({"bias of " + std::to_string(seed), biases.back(), false});
+      parameters.push_back({"weight of " + std::to_string(seed), weights.back(), true, joins});
+      parameters.push_back({"bias of " + std::to_string(seed), biases.back(), false, joins});
     }
-    if (in_arena) arena.emplace(parameters);
+    if (!in_arena) return;
+    arena.emplace(parameters, options);
+    x = Var(x.value().to(weights[0].value().dtype()).to(arena->device()), true);
   }
   /// The results, and two backward passes from them: the second adds to the gradients of the first.
   std::vector<Var> run(bool jointly) const {
     std::vector<Var> y;
     for (int pass = 0; pass < 2; ++pass) {
       y.clear();
-      if (jointly) y = split(joint_linear(x, weights, biases), {24, 16, 16}, -1);
+      if (jointly) y = split(joint_linear(x, weights, biases), widths, -1);
       else
         for (size_t i = 0; i < weights.size(); ++i) y.push_back(linear(x, weights[i], biases[i]));
       (sum(y[0] * y[0]) + sum(y[1] * 3.0) + sum(y[2] * y[2] * y[2])).backward();
@@ -98,6 +104,33 @@ TEST_CASE("neighbours: of one arena, in its order and without a gap") {
   CHECK_FALSE(neighbours(std::vector<Var>{w[0], w[2]}).defined());
   CHECK_FALSE(neighbours(std::vector<Var>{w[2], layers.biases[0]}).defined());
   CHECK_FALSE(neighbours(std::vector<Var>{w[0], normal_leaf({16, 32}, 9)}).defined());
+}
+
+TEST_CASE("joint_linear: on a GPU layers of any width are neighbours, and have the values and gradients of three") {
+  const engine::Device cuda{engine::Device::Kind::cuda, 0};
+  if (!engine::has_device(cuda.kind)) return testing::skip("no CUDA device");
+  const auto close = [](const Tensor& got, const Tensor& want, double tolerance) {
+    const std::vector<float> a = got.to_vector<float>(), b = want.to_vector<float>();
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(tolerance).margin(10 * tolerance));
+  };
+  for (const bool has_copies : {false, true}) {
+    const double tolerance = has_copies ? 0.02 : 1e-4;  // the sum of dx is rounded once or three times
+    const Layers one(true, {5, 3, 7}, {cuda, has_copies}), three(true, {5, 3, 7}, {cuda, has_copies});
+    const Tensor joint = neighbours(one.weights);  // (15, 32)
+    REQUIRE(joint.shape() == Shape{15, 32});
+    REQUIRE(neighbours(one.biases).shape() == Shape{15});
+    CHECK(one.arena->offset(3) % 64 == 0);
+    CHECK(joint.with_padding(16, 32, true).defined() == has_copies);
+    CHECK_FALSE(one.weights[0].value().with_padding(8, 32, false).defined());  // the second layer lies there
+    const std::vector<Var> got = one.run(true), want = three.run(false);
+    for (size_t i = 0; i < want.size(); ++i) {
+      close(got[i].value(), want[i].value(), tolerance);
+      close(one.weights[i].grad(), three.weights[i].grad(), tolerance);
+      close(one.biases[i].grad(), three.biases[i].grad(), tolerance);
+    }
+    close(one.x.grad(), three.x.grad(), tolerance);
+  }
 }
 
 TEST_CASE("split: a vjp may write a part's gradient to its place in the whole's") {

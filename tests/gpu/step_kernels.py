@@ -106,11 +106,6 @@ class Step:
         self.product(name + " dW", out, into, rows, (into, row or out), result=4,
                      odd=self.odd(dy, (rows, into, 2), (out, into, 4)))
 
-    def is_joint(self):
-        """Whether q, k and v are one product: where their biases, and so their weights, leave no gap in the arena, each of
-        whose parameters begins at a multiple of 64 elements."""
-        return self.c["heads"] * self.c["head_dim"] % 64 == 0
-
     def to_arena(self, numbers):
         """A gradient that no product wrote there: copied, or converted."""
         self.add("gradient into the arena", numbers, 4 * numbers)
@@ -186,11 +181,7 @@ class Step:
         c, n, inner = self.c, self.tokens * self.width, self.c["heads"] * self.c["head_dim"]
         gated, ffn = c["activation"] == "swiglu", c["ffn"]
         self.add("norm", 2 * n)
-        if self.is_joint():
-            self.linear("q, k, v", self.tokens, self.width, 3 * inner)
-        else:
-            for name in ("q", "k", "v"):
-                self.linear(name, self.tokens, self.width, inner)
+        self.linear("q, k, v", self.tokens, self.width, 3 * inner)
         self.attention(False)
         self.linear("out", self.tokens, inner, self.width)
         self.add("residual and norm", 4 * n)
@@ -214,11 +205,7 @@ class Step:
         self.norm_grads(True)
         self.linear_grads("out", self.tokens, inner, self.width)
         self.attention(True)
-        if self.is_joint():
-            self.linear_grads("q, k, v", self.tokens, self.width, 3 * inner)
-        else:
-            for name in ("v", "k", "q"):
-                self.linear_grads(name, self.tokens, self.width, inner, adds=name != "v")
+        self.linear_grads("q, k, v", self.tokens, self.width, 3 * inner)
         self.norm_grads(True)
 
     def inputs(self):
