@@ -4,13 +4,17 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "models/switch.h"
 
 namespace headroom::models {
 
 static Var geglu(const Var& gate, const Var& up) { return autograd::gelu_tanh(gate) * up; }
 
 FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const WeightScope& scope)
-    : activation_(config.activation), width_(config.width), hidden_(hidden) {
+    : activation_(config.activation),
+      width_(config.width),
+      hidden_(hidden),
+      pads_rows_(activation_ == Activation::swiglu && !is_off("HEADROOM_PADDED_FFN")) {
   const auto project = [&](const char* name, int64_t in, int64_t out, bool ends_branch) {
     auto projection = std::make_unique<Projection>(
         ProjectionShape{.in = in, .out = out, .bias = config.ffn_bias, .ends_branch = ends_branch}, scope.at(name));
@@ -23,10 +27,10 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
 }
 
 Var FeedForward::forward(const Var& x) const {
-  using namespace autograd;       // the ops that name the activations
-  const Var h = up_->forward(x);  // (B, T, F)
+  using namespace autograd;                   // the ops that name the activations
+  const Var h = up_->forward(x, pads_rows_);  // (B, T, F)
   const auto activated = [&](auto op) {
-    if constexpr (std::is_invocable_v<decltype(op), Var, Var>) return op(gate_->forward(x), h);
+    if constexpr (std::is_invocable_v<decltype(op), Var, Var>) return op(gate_->forward(x, pads_rows_), h);
     else return op(h);
   };
   switch (activation_) {

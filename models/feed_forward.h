@@ -17,6 +17,7 @@ class FeedForward : public Module {
  private:
   Activation activation_;
   int64_t width_, hidden_;
+  bool pads_rows_;                    ///< of hidden values, on a GPU: swiglu() takes them with their gaps
   std::unique_ptr<Projection> gate_;  ///< only if gated
   std::unique_ptr<Projection> up_, down_;
 };

@@ -33,7 +33,8 @@ def stages_of_row(numbers):
 
 
 def padded(numbers, size):
-    """A readout's rows begin at multiples of 16 bytes, and products take them with their gaps: engine/ops/linear/linear.cpp."""
+    """Rows of a readout, and of SwiGLU's hidden values, begin at multiples of 16 bytes, and products take them with their
+    gaps: engine/ops/linear/linear.cpp."""
     pack = 16 // size
     return numbers if numbers < 64 else -(-numbers // pack) * pack
 
@@ -64,6 +65,7 @@ class Step:
         self.tokens, self.width = c["batch"] * c["length"], c["width"]
         self.out = c.get("io") or c.get("classes") or c["vocab"]
         self.out_row = padded(self.out, self.size)
+        self.ffn_row = padded(c["ffn"], self.size) if c["activation"] == "swiglu" else c["ffn"]
 
     def add(self, name, numbers=0, other_bytes=0, times=1, **more):
         """A kernel that reads and writes so many numbers of the activations' type; `times`: as many such kernels."""
@@ -86,25 +88,25 @@ class Step:
         """Those of (rows, width, bytes of each number) whose width is no multiple of 8."""
         return [(rows * (width + 8 - width % 8), size) for rows, width, size in matrices if width % 8]
 
-    def linear(self, name, rows, into, out, row=None):
-        """`row`: from one row of the result to the next, where that is not its width. Weights have padding in place for
-        the number of their rows, and so have biases."""
-        self.product(name, rows, out, into, (into, row or out),
-                     odd=self.odd((rows, into, 2), (out, into, 2), (rows, 0 if row else out, 2)))
+    def linear(self, name, rows, into, out, row=0, x_row=0):
+        """`row`, `x_row`: from one row of the result, or of x, to the next, where that is not its width: they have padding
+        in place. So have weights, for the number of their rows, and biases."""
+        x, y = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
+        self.product(name, rows, out, into, (into, max(row, out)), odd=self.odd(x, (out, into, 2), y))
 
-    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=None, has_bias=True):
+    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=0, x_row=0, has_bias=True):
         """The weight's product writes into the arena, in f32, and in f32 gives the bias's gradient, too; `adds`: dx is added
         to what other layers gave x."""
-        dy = (rows, 0 if row else out, 2)
+        x, dy = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
+        row = max(row, out)
         if needs_dx:
-            self.product(name + " dx", rows, into, out, (into, row or out), more=rows * into if adds else 0,
-                         odd=self.odd(dy, (out, into, 2), (rows, into, 2), (rows, into if adds else 0, 2)))
+            self.product(name + " dx", rows, into, out, (into, row), more=rows * into if adds else 0,
+                         odd=self.odd(dy, (out, into, 2), x, (rows, into if adds else 0, 2)))
         if has_bias and self.way == "bf16":
             stages = stages_of_bias(rows, out, 8)
             self.add(name + " bias dW", rows * out, 4 * out)
             self.add(name + " bias dW, joined", times=stages - 1)
-        self.product(name + " dW", out, into, rows, (into, row or out), result=4,
-                     odd=self.odd(dy, (rows, into, 2), (out, into, 4)))
+        self.product(name + " dW", out, into, rows, (into, row), result=4, odd=self.odd(dy, x, (out, into, 4)))
 
     def to_arena(self, numbers):
         """A gradient that no product wrote there: copied, or converted."""
@@ -186,9 +188,9 @@ class Step:
         self.linear("out", self.tokens, inner, self.width)
         self.add("residual and norm", 4 * n)
         for name in ("gate", "up") if gated else ("up",):
-            self.linear(name, self.tokens, self.width, ffn)
+            self.linear(name, self.tokens, self.width, ffn, self.ffn_row)
         self.add("activation", (3 if gated else 2) * self.tokens * ffn, exps=self.tokens * ffn)
-        self.linear("down", self.tokens, ffn, self.width)
+        self.linear("down", self.tokens, ffn, self.width, x_row=self.ffn_row)
         self.add("residual", 3 * n)
         self.add("dropout", 2 * n, times=2 if c["dropout"] > 0 else 0)
         self.parameters += (4 * self.width * inner + 3 * inner + self.width + (3 if gated else 2) * self.width * ffn +
@@ -198,10 +200,10 @@ class Step:
         c, n, inner = self.c, self.tokens * self.width, self.c["heads"] * self.c["head_dim"]
         gated, ffn = c["activation"] == "swiglu", c["ffn"]
         self.add("dropout dx", 2 * n, times=2 if c["dropout"] > 0 else 0)
-        self.linear_grads("down", self.tokens, ffn, self.width)
+        self.linear_grads("down", self.tokens, ffn, self.width, x_row=self.ffn_row)
         self.add("activation dx", (5 if gated else 3) * self.tokens * ffn, exps=self.tokens * ffn)
         for name in ("up", "gate") if gated else ("up",):
-            self.linear_grads(name, self.tokens, self.width, ffn, adds=name == "gate")
+            self.linear_grads(name, self.tokens, self.width, ffn, adds=name == "gate", row=self.ffn_row)
         self.norm_grads(True)
         self.linear_grads("out", self.tokens, inner, self.width)
         self.attention(True)
@@ -280,10 +282,9 @@ class Step:
             stages = 1 if c["length"] <= 16 else stages_of_columns(c["length"], c["batch"] * self.width)
             self.add("mean over tokens", n)
             self.add("mean over tokens, joined", times=stages)
-        row = self.out_row if self.out_row != self.out else None
-        self.linear("head", rows, self.width, self.out, row)
+        self.linear("head", rows, self.width, self.out, self.out_row)
         self.loss()
-        self.linear_grads("head", rows, self.width, self.out, row=row, has_bias=not c["tied"])
+        self.linear_grads("head", rows, self.width, self.out, row=self.out_row, has_bias=not c["tied"])
         if classify:
             self.add("mean over tokens dx", n, times=2)
         self.norm_grads(False)

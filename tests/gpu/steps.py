@@ -39,6 +39,7 @@ SWITCHES = [  # name, workloads, dtypes, variables
      {"HEADROOM_EPILOGUES": "off", "HEADROOM_CUDA_REFUSES": "epilogues"}),
     ("f32 products as six of bf16", ["mlm-h8", "gpt-wikitext", "eff-d64", "nanogpt"], ["f32"], {"HEADROOM_F32_PRODUCTS": "split"}),
     ("q, k and v apart", ["eff-d4", "ntp-h4"], ["bf16"], {"HEADROOM_JOINT_QKV": "off"}),
+    ("hidden values without padding", ["gpt-wikitext"], ["bf16"], {"HEADROOM_PADDED_FFN": "off"}),
 ]
 # Equal trials at once, for what small models leave idle.
 COPIED, COPIES = ["nanogpt-cpu", "ntp-h4", "induction"], [1, 4, 16]

@@ -14,8 +14,20 @@ namespace {
 /// Narrower rows are not padded: they fit into one tile of a product.
 constexpr int64_t least_padded = 64;
 
-/// (…, C) as (rows, C).
-Tensor as_rows(const Tensor& x) { return x.reshape({x.shape().numel(0, x.rank() - 1), x.dim(-1)}).contiguous(); }
+/// (…, C) as (rows, C), without gaps between them unless they are padded_rows().
+Tensor as_rows(const Tensor& x) {
+  return has_padded_rows(x) ? x.as_rows() : x.reshape({x.shape().numel(0, x.rank() - 1), x.dim(-1)});
+}
+
+/// dy · weight + added, in padded_rows() if x has them.
+Tensor input_gradient(const Tensor& dy, const Tensor& weight, const Tensor& x, const Tensor& added) {
+  if (!has_padded_rows(x) || added.defined())
+    return matmul(dy, weight, false, false, added.defined() ? as_rows(added) : Tensor()).reshape(x.shape());
+  const Tensor dx = padded_rows(x.shape(), x.dtype(), x.device());  // (…, in)
+  MatmulCall call{.a = dy, .b = weight, .transpose_a = false, .transpose_b = false, .added = {}, .y = dx.as_rows()};
+  matmul_op.run(call);
+  return dx;
+}
 
 template <class T>
 void run(LinearCall& c, void (*product)(const MatrixProduct<T>&, int64_t, const int64_t*, const int64_t*, int64_t)) {
@@ -135,9 +147,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool pa
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
                        bool need_bias, bool has_bias, const LinearPlaces& places, const Tensor& added) {
   LinearGrad grad;
-  const Tensor dy_rows = has_padded_rows(dy) ? dy.as_rows() : as_rows(dy);  // (rows, out)
-  if (need_x)
-    grad.dx = matmul(dy_rows, weight, false, false, added.defined() ? as_rows(added) : Tensor()).reshape(x.shape());
+  const Tensor dy_rows = as_rows(dy);  // (rows, out)
+  if (need_x) grad.dx = input_gradient(dy_rows, weight, x, added);
   if (!need_weight && !need_bias) return grad;
   LinearSumsCall call{dy_rows, as_rows(x), need_weight, need_bias, has_bias, places.dweight, places.dbias};
   linear_sums_op.check(call);

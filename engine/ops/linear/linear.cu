@@ -10,10 +10,21 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// y = x · Wᵀ + bias, y (rows, out), maybe with gaps between its rows.
+/// x (rows, C) without gaps between its rows, unless these are padded.
+void take_rows(Tensor& x) {
+  if (!has_padded_rows(x)) x = x.contiguous();
+}
+void take_operands(LinearCall& c) {
+  take_rows(c.x);
+  c.weight = c.weight.contiguous();
+  if (c.bias.defined()) c.bias = c.bias.contiguous();
+}
+
+/// y = x · Wᵀ + bias, y (rows, out), x and y maybe with gaps between their rows.
 BlasProduct product_of(const LinearCall& c, const Tensor& y) {
   const auto epilogue = c.bias.defined() ? BlasEpilogue::bias : BlasEpilogue::none;
   BlasProduct product = blas_product(y.dtype(), c.x.dim(0), c.weight.dim(0), c.weight.dim(1), false, true, epilogue);
+  product.row_a = c.x.strides()[0];
   product.row_y = y.strides()[0];
   return product;
 }
@@ -23,12 +34,14 @@ BlasOperands operands_of(const LinearCall& c, const Tensor& y) {
 
 bool is_split(const LinearCall& c) { return is_split(product_of(c, c.y.as_rows())); }
 void run_split(LinearCall& c) {
+  take_operands(c);
   const Tensor y = c.y.as_rows();
   split_product(product_of(c, y), operands_of(c, y));
 }
 
 /// The bias goes into the product, or is added after it where the library has no such product.
 void run(LinearCall& c) {
+  take_operands(c);
   const int64_t in = c.weight.dim(1);
   const Tensor y = c.y.as_rows();
   const BlasOperands operands = operands_of(c, y);
@@ -72,8 +85,8 @@ bool is_split(const LinearSumsCall& c) {
 /// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where that is faster or the library has no such product.
 template <bool splits>
 void run_sums(LinearSumsCall& c) {
-  if (!has_padded_rows(c.dy)) c.dy = c.dy.contiguous();
-  c.x = c.x.contiguous();
+  take_rows(c.dy);
+  take_rows(c.x);
   const int64_t rows = c.dy.dim(0), out = c.dy.dim(1), in = c.x.dim(1);
   const DType dtype = c.dy.dtype();
   const Device device = c.dy.device();
@@ -86,6 +99,7 @@ void run_sums(LinearSumsCall& c) {
   const BlasOperands operands{c.dy.raw(), c.x.raw(), c.dweight.mutable_raw(), nullptr, c.dbias.mutable_raw()};
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
   product.row_a = c.dy.strides()[0];
+  product.row_b = c.x.strides()[0];
   product.result = result;
   if constexpr (splits) {
     if (!c.has_bias && !c.need_bias) product.epilogue = BlasEpilogue::none;
@@ -113,9 +127,14 @@ void run_sums(LinearSumsCall& c) {
 
 void register_linear() {
   const DTypeSet dtypes = DType::f32 | DType::f64 | DType::bf16;
+  linear_op.add({.name = "split",
+                 .dtypes = DType::f32,
+                 .run = run_split,
+                 .takes_strided = true,
+                 .supports = is_split,
+                 .device = Device::Kind::cuda});
   linear_op.add(
-      {.name = "split", .dtypes = DType::f32, .run = run_split, .supports = is_split, .device = Device::Kind::cuda});
-  linear_op.add({.name = "cublasLt", .dtypes = dtypes, .run = run, .device = Device::Kind::cuda});
+      {.name = "cublasLt", .dtypes = dtypes, .run = run, .takes_strided = true, .device = Device::Kind::cuda});
   linear_sums_op.add({.name = "split",
                       .dtypes = DType::f32,
                       .run = run_sums<true>,

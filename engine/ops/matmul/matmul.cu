@@ -97,6 +97,7 @@ void run(MatmulCall& c) {
   product.batch = batch.numel();
   product.row_a = left.row;
   product.row_b = right.row;
+  product.row_y = c.y.strides()[-2];
   product.step_a = left.step;
   product.step_b = right.step;
   product.adds = c.added.defined();
@@ -110,7 +111,7 @@ void run(MatmulCall& c) {
     };
     const ProductTensors tensors{stored(left, c.transpose_a),
                                  stored(right, c.transpose_b),
-                                 c.y.reshape({m, n}),
+                                 c.y.as_rows(),
                                  {},
                                  product.adds ? added.reshape({m, n}) : Tensor()};
     if (padded_product(product, tensors)) return;

@@ -4,6 +4,7 @@
 #include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/activations.h"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/swiglu/swiglu_kernel.h"
 #include "engine/parallel.h"
 
@@ -69,6 +70,12 @@ void run_grad_widened(SwigluGradCall& c) {
   });
 }
 
+/// An empty tensor like x, in padded_rows() if all operands are.
+Tensor made_like(const Tensor& x, bool pads_rows) {
+  return pads_rows ? padded_rows(x.shape(), x.dtype(), x.device(), true)
+                   : Tensor::empty(x.shape(), x.dtype(), x.device());
+}
+
 }  // namespace
 
 Op<SwigluCall> swiglu_op{
@@ -94,7 +101,7 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
   swiglu_op.check(call);
   if (!(gate.shape() == up.shape()))
     fail("swiglu: shapes differ: gate {}, up {}", gate.shape().str(), up.shape().str());
-  call.y = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
+  call.y = made_like(gate, has_padded_rows(gate) && has_padded_rows(up));
   if (call.y.numel() > 0) swiglu_op.run(call);
   return call.y;
 }
@@ -103,8 +110,9 @@ SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, b
   SwigluGradCall call{dy, gate, up};
   swiglu_grad_op.check(call);
   swiglu_grad_op.check_same_shape(call);
-  if (want_gate) call.dgate = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
-  if (want_up) call.dup = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
+  const bool pads_rows = has_padded_rows(dy) && has_padded_rows(gate) && has_padded_rows(up);
+  if (want_gate) call.dgate = made_like(gate, pads_rows);
+  if (want_up) call.dup = made_like(gate, pads_rows);
   if (gate.numel() > 0) swiglu_grad_op.run(call);
   return {call.dgate, call.dup};
 }

@@ -3,13 +3,15 @@
 
 namespace headroom::engine {
 
-/// y = silu(gate) · up (Shazeer, "GLU variants improve Transformer", 2020), same shapes. Throws Error if they differ.
+/// y = silu(gate) · up (Shazeer, "GLU variants improve Transformer", 2020), same shapes; in padded_rows() if both are,
+/// with zeros in the gaps. Throws Error if the shapes differ.
 Tensor swiglu(const Tensor& gate, const Tensor& up);
 
 struct SwigluGrad {
   Tensor dgate, dup;
 };
-/// dgate = dy · up · silu'(gate),   dup = dy · silu(gate). Leaves unwanted results undefined.
+/// dgate = dy · up · silu'(gate),   dup = dy · silu(gate), in padded_rows() likewise. Leaves unwanted results
+/// undefined.
 SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, bool want_gate, bool want_up);
 
 struct SwigluCall {

@@ -12,6 +12,7 @@
 #include "engine/ops/quantized_linear/quantized_linear.h"
 #include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/sum/sum.h"
+#include "engine/ops/swiglu/swiglu.h"
 #include "engine/profile.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
@@ -185,6 +186,43 @@ TEST_CASE("logits of an odd width are padded rows, which products take as aligne
     for (const Room* room : {&of_w, &of_bias, &of_dw, &of_db}) CHECK(room->is_intact());
     CHECK(engine::linear(x.slice(1, 0, 1).slice(0, 0, 1), w, bias, true).is_contiguous());
     CHECK(engine::linear(x, w.slice(0, 0, 63), {}, true).is_contiguous());
+  }
+}
+
+TEST_CASE("SwiGLU's hidden values of an odd width stay padded rows between products", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    INFO(engine::name_of(dtype));
+    const int64_t wide = engine::padded_width(67, dtype);
+    const Room gate(random({67, 24}, 1, dtype)), up(random({67, 24}, 2, dtype));
+    const Tensor x = random({2, 36, 24}, 3, dtype).to(cuda), down = random({24, 67}, 4, dtype).to(cuda),
+                 dy = random({2, 36, 24}, 5, dtype).to(cuda);
+    const auto run = [&](bool pads_rows) {
+      const auto check = [&](const Tensor& hidden, bool has_zeros) {
+        CHECK(hidden.row_stride() == (pads_rows ? wide : 67));
+        if (!pads_rows || !has_zeros) return;
+        const Tensor all = hidden.as_rows().with_padding(72, wide, true);  // (72, wide)
+        REQUIRE(all.defined());
+        CHECK(all.slice(1, 67, wide).to_vector<float>() ==
+              std::vector<float>(static_cast<size_t>(72 * (wide - 67)), 0));
+      };
+      const Tensor g = engine::linear(x, gate.matrix, {}, pads_rows), u = engine::linear(x, up.matrix, {}, pads_rows);
+      const Tensor h = engine::swiglu(g, u);  // (2, 36, 67)
+      check(h, true);
+      const Tensor y = engine::linear(h, down, {});
+      const auto of_down = engine::linear_grad(dy, h, down, true, true, false, false);
+      check(of_down.dx, false);
+      const auto of_h = engine::swiglu_grad(of_down.dx, g, u, true, true);
+      check(of_h.dgate, true);
+      check(of_h.dup, true);
+      const auto of_gate = engine::linear_grad(of_h.dgate, x, gate.matrix, true, true, false, false);
+      const auto of_up = engine::linear_grad(of_h.dup, x, up.matrix, true, true, false, false, {}, of_gate.dx);
+      return std::vector{y, of_down.dweight, of_gate.dweight, of_up.dweight, of_up.dx};
+    };
+    const std::vector<Tensor> got = run(true), want = run(false);
+    for (size_t i = 0; i < want.size(); ++i) CHECK(distance(got[i], want[i]) < (dtype == DType::f32 ? 1e-6 : 1e-2));
+    CHECK(gate.is_intact());
+    CHECK(up.is_intact());
   }
 }
 
