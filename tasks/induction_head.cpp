@@ -168,7 +168,7 @@ Var InductionHead::loss(const Var& output, const Batch& batch) const {
   const Tensor scored = engine::clamp(engine::sum(mask, {}, false), 1, infinity);  // ()
   const Tensor rows = Tensor::full({}, static_cast<double>(mask.numel()), y.dtype(), y.device());
   // The target is 0 wherever the mask is.
-  return autograd::mse(output * Var(mask), Var(y)) * Var(engine::div(rows, scored));
+  return autograd::mse(autograd::cast(output, y.dtype()) * Var(mask), Var(y)) * Var(engine::div(rows, scored));
 }
 
 std::unique_ptr<Meter> InductionHead::meter() const {

@@ -18,9 +18,7 @@ Batch Batch::to(engine::Device device) const {
 
 Var Objective::loss_of(const models::Transformer& model, const Batch& batch,
                        const models::ForwardContext& context) const {
-  const Var output = model.forward(batch.input, context);  // (B, T, output_dim)
-  // A loss on real numbers is in the targets' dtype; one on classes takes the output as it comes.
-  return loss(engine::is_floating(batch.target.dtype()) ? autograd::cast(output, batch.target.dtype()) : output, batch);
+  return loss(model.forward(batch.input, context), batch);
 }
 
 void Task::construct(const models::Transformer& /*model*/, Construct /*what*/) const {

@@ -87,7 +87,7 @@ class Objective {
   /// Prepares a CPU batch for the loss: does any work that takes one number at a time, since loss() may get the batch
   /// on a device. Idempotent.
   virtual Batch staged(const Batch& batch) const { return batch; }
-  /// The training loss: output (B, T, output_dim) → scalar.
+  /// The training loss: output (B, T, output_dim), of the model's dtype → scalar.
   virtual Var loss(const Var& output, const Batch& batch) const = 0;
   /// The value that a step differentiates: loss() of the model's output, unless an objective needs more of the model.
   virtual Var loss_of(const models::Transformer& model, const Batch& batch,

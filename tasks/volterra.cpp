@@ -88,10 +88,11 @@ Tensor Volterra::target(const Tensor& x_in) const {
 
 Var Volterra::prediction(const Var& output) const {
   if (config_.products == Products::model) return output;
+  const Var numbers = autograd::cast(output, engine::DType::f32);  // products of bf16 would be rounded
   const int64_t d = config_.token_dim;
   const auto token = [&](int64_t lag) {
     const int64_t i = std::lower_bound(lags_.begin(), lags_.end(), lag) - lags_.begin();
-    return autograd::slice(output, 2, i * d, (i + 1) * d);  // (B, T, d)
+    return autograd::slice(numbers, 2, i * d, (i + 1) * d);  // (B, T, d)
   };
   Var sum;
   for (const VolterraTerm& term : config_.terms) {

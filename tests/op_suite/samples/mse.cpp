@@ -17,6 +17,7 @@ OpSamples mse_samples() {
                  {"size-1", pair({1}, {1}), mean},
                  {"scalar", pair({}, {}), mean},
                  {"empty", pair({0, 4}, {0, 4}), mean}};
+  for (Sample& sample : out.samples) sample.is_loss = true;
   out.refusals = {{"shapes", pair({2, 3}, {3}), mean, {"mse", "(2, 3)", "(3)"}}};
   out.value = {4, 1e-6}, out.gradient = {4};
   return out;
