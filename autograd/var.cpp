@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/joined_sums.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/sum/sum.h"
 
@@ -86,6 +89,7 @@ struct Node {
       return;
     }
     if (g.dtype() != grad_dtype) g = g.to(grad_dtype);
+    if (bound) engine::JoinedSums::finish();  // the gradient may wait to be written
     if (bound || (grad.defined() && grad.is_unique() && grad.is_contiguous())) {
       engine::add_inplace(grad, g);
     } else if (!grad.defined()) {
@@ -158,8 +162,20 @@ Tensor fit(const Node& node, size_t i, const Tensor& g) {
   return engine::sum_to(g.dtype() == wanted ? g : g.to(wanted), value.shape());
 }
 
+/// True if v's gradient goes, maybe past a residual, to a linear layer whose bias wants the sums over its rows.
+bool is_biased(const Var& v) {
+  const auto is_layer = [](const Var& x) {
+    const bool is_linear = x.requires_grad() && std::string_view(x.node()->op) == "linear";
+    return is_linear && x.node()->parents.size() == 3 && x.node()->parents[2].requires_grad();
+  };
+  if (!v.requires_grad() || v.value().device().is_cpu()) return false;
+  const bool is_sum = std::string_view(v.node()->op) == "add";
+  return is_layer(v) || (is_sum && std::any_of(v.node()->parents.begin(), v.node()->parents.end(), is_layer));
+}
+
 void step_back(Node& node) {
   check_versions(node);
+  engine::JoinedSums::want_columns(!node.parents.empty() && is_biased(node.parents[0]));
   const Needs needs(node.parents);
   Tensor dy = std::move(node.grad);
   node.grad = Tensor();
@@ -196,22 +212,34 @@ Tensor Needs::take(size_t i) const {
   return std::exchange(operands_[i].node()->grad, Tensor());
 }
 
-Tensor Needs::found(size_t i, bool is_fresh) const {
-  if (!wanted_[i]) return Tensor();
+Node* Needs::sole(size_t i) const {
+  if (!wanted_[i]) return nullptr;
   const NodePtr& node = operands_[i].node();
   const auto uses = std::count_if(operands_.begin(), operands_.end(), [&](const Var& v) { return v.node() == node; });
-  if (uses > 1) return Tensor();
-  if (is_fresh && node->place && !node->grad.defined()) return node->place();
-  return node->bound && node->grad_fresh == is_fresh ? node->grad : Tensor();
+  return uses > 1 ? nullptr : node.get();
 }
 
-Tensor Needs::place(size_t i) const { return found(i, true); }
+Tensor Needs::place(size_t i) const {
+  const Node* const node = sole(i);
+  if (node && node->place && !node->grad.defined()) return node->place();
+  return late_place(i);
+}
 
-Tensor Needs::present(size_t i) const { return found(i, false); }
+Tensor Needs::late_place(size_t i) const {
+  const Node* const node = sole(i);
+  return node && node->bound && node->grad_fresh ? node->grad : Tensor();
+}
+
+Tensor Needs::present(size_t i) const {
+  const Node* const node = sole(i);
+  if (!node || !node->bound || node->grad_fresh) return Tensor();
+  engine::JoinedSums::finish();
+  return node->grad;
+}
 
 Tensor Needs::place(size_t first, size_t count) const {
   for (size_t i = first; i < first + count; ++i)
-    if (!place(i).defined()) return Tensor();
+    if (!late_place(i).defined()) return Tensor();
   return joined(std::span(operands_).subspan(first, count), &Node::gradients);
 }
 
@@ -300,6 +328,8 @@ void Var::backward(const Tensor& dy, const Finished& finished) const {
   if (finished)
     for (const NodePtr& node : nodes)
       for (const Var& leaf : leaves_of(*node)) ++uses[leaf.node().get()];
+  std::optional<engine::JoinedSums> joined;
+  if (!finished) joined.emplace();
   node_->accumulate(dy);
   try {
     for (NodePtr& node : nodes) {
@@ -309,6 +339,7 @@ void Var::backward(const Tensor& dy, const Finished& finished) const {
       for (const Var& leaf : leaves)
         if (--uses[leaf.node().get()] == 0) finished(leaf);
     }
+    engine::JoinedSums::finish();
   } catch (...) {
     // Gradients still on their way through the graph must not be counted again by a later backward.
     for (const NodePtr& node : nodes)

@@ -35,13 +35,17 @@ class Needs {
   /// it: a leaf's place in an arena (in the leaf's grad_dtype()), or for a part that split() made, its place in the
   /// whole's gradient; only if it has no gradient yet and is no other operand. Undefined for all others.
   Tensor place(size_t i) const;
+  /// The same place for a leaf alone, to which its gradient may be written as late as engine::JoinedSums::finish(),
+  /// which backward() calls at its end, and before anything else touches the gradient.
+  Tensor late_place(size_t i) const;
   /// The same place for a leaf that already has a gradient, for a vjp that can add to it, and then returns it.
   Tensor present(size_t i) const;
   /// The places of operands [first, first + count) as one (see neighbours()); undefined unless all have one.
   Tensor place(size_t first, size_t count) const;
 
  private:
-  Tensor found(size_t i, bool is_fresh) const;
+  /// Operand i's node; null if it needs no gradient, or is another operand, too.
+  Node* sole(size_t i) const;
 
   const std::vector<Var>& operands_;
   std::vector<bool> wanted_;

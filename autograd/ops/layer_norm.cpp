@@ -13,8 +13,9 @@ Var recorded(const Var& x, const Var& weight, const Var& bias, const engine::Lay
       "layer_norm", of.y, {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w, const Tensor& kept_mean,
          const Tensor& kept_inv_std) -> std::vector<Tensor> {
-        const auto g = engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, needs[0],
-                                               needs[1] || needs[2], needs.take(0));
+        const auto g =
+            engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, needs[0], needs[1] || needs[2],
+                                    needs.take(0), {needs.late_place(1), needs.late_place(2)});
         return {g.dx, needs[1] ? g.dweight : Tensor(), needs[2] ? g.dbias : Tensor()};
       },
       saved("x", x), saved("weight", weight), saved("mean", of.mean), saved("inv_std", of.inv_std));

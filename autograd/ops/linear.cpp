@@ -25,8 +25,9 @@ Var linear(const Var& x, const Var& weight, const Var& bias, bool pads_rows) {
       "linear", engine::linear(x_in, w_in, bias.value(), pads_rows), {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          bool has_bias) -> std::vector<Tensor> {
-        const auto grad = engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2],
-                                              has_bias, {needs.place(1), needs.place(2)}, needs.take(0));
+        const auto grad =
+            engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2], has_bias,
+                                {needs.place(1), needs.place(2), needs.late_place(2).defined()}, needs.take(0));
         return {grad.dx, grad.dweight, grad.dbias};
       },
       saved("x", x_in), saved("weight", w_in), bias.defined());
@@ -52,7 +53,7 @@ Var joint_linear(const Var& x, const std::vector<Var>& weights, const std::vecto
         };
         const auto grad = engine::linear_grad(
             product_operand(dy), kept_x, kept_w, needs[0], any(1, biases_at), any(biases_at, end), has_bias,
-            {needs.place(1, layers), needs.place(biases_at, end - biases_at)}, needs.take(0));
+            {needs.place(1, layers), needs.place(biases_at, end - biases_at), true}, needs.take(0));
         std::vector<Tensor> gradients{grad.dx};
         const auto cut = [&](const Tensor& all) {
           int64_t begin = 0;

@@ -13,7 +13,8 @@ Var recorded(const Var& x, const Var& weight, const engine::RmsNorm& of) {
       "rms_norm", of.y, {x, weight},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          const Tensor& kept_inv_rms) -> std::vector<Tensor> {
-        const auto g = engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, needs[0], needs[1], needs.take(0));
+        const auto g = engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, needs[0], needs[1], needs.take(0),
+                                             needs.late_place(1));
         return {g.dx, g.dweight};
       },
       saved("x", x), saved("weight", weight), saved("inv_rms", of.inv_rms));

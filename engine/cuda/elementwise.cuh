@@ -2,6 +2,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/cuda/bias.cuh"
 #include "engine/cuda/pack.cuh"
 #include "engine/cuda/rough.cuh"
 #include "engine/elementwise/binary.h"
@@ -125,8 +126,48 @@ template <class F, class T>
 void run_unary(UnaryCall& c) {
   map<T, T>("unary", std::conditional_t<is_rough<F, T>, RoughForward<F>, Forward<F>>(), c.y, c.x);
 }
+/// Computes f(dy, known), an activation's gradient, stores it in dx and gives it to column_chunks_kernel().
+template <class F, class T>
+struct SlopeRows {
+  using Element = T;
+  F f;
+  const T *dy, *known;
+  T* dx;
+  int64_t width;
+  template <int pack>
+  __device__ Numbers<T, pack> at(int64_t row, int64_t column) const {
+    const int64_t i = row * width + column;
+    const Numbers<T, pack> d = load_numbers<pack>(dy + i, true), x = load_numbers<pack>(known + i, true);
+    Numbers<T, pack> slope;
+    for (int k = 0; k < pack; ++k) slope.at[k] = f(d.at[k], x.at[k]);
+    store_numbers<pack>(dx + i, slope, true);
+    return slope;
+  }
+};
+
+/// dx = f(dy, known), with the sums over its rows for the bias of the layer that made `known`. False if nobody wants
+/// them, or the operands are no aligned rows.
+template <class T, class F>
+bool map_with_columns(const F& f, const UnaryGradCall& c, const Tensor& known) {
+  constexpr int pack = widest_pack<T>;
+  const int64_t width = c.dx.rank() > 0 ? c.dx.dim(-1) : 1, rows = c.dx.numel() / width;
+  const SlopeRows<F, T> slopes{f, c.dy.data<T>(), known.data<T>(), c.dx.mutable_data<T>(), width};
+  if (!sums_columns(c.dx.dtype()) || width % pack != 0 || !c.dy.is_contiguous() || !known.is_contiguous() ||
+      !are_aligned(slopes.dy, slopes.known, slopes.dx))
+    return false;
+  const ColumnChunks cut(rows, width, pack, 1024, 256, 32);
+  const Tensor sums = Tensor::empty({cut.chunks, width}, dtype_of<Compute<T>>(), c.dx.device());  // (chunks, width)
+  cut.template run<pack>("unary_grad", slopes, sums.mutable_data<Compute<T>>(), rows, width);
+  JoinedSums::keep_columns(c.dx, sums);
+  return true;
+}
+
 template <class F, class T>
 void run_unary_grad(UnaryGradCall& c) {
+  if constexpr (std::is_same_v<T, bf16> && F::reads_x && !F::reads_y) {
+    using Slope = std::conditional_t<is_rough<F, T>, RoughBackward<F>, Backward<F>>;
+    if (map_with_columns<T>(Slope(), c, c.x)) return;
+  }
   if constexpr (is_rough<F, T>) map<T, T, T>("unary_grad", RoughBackward<F>(), c.dx, c.dy, c.x);
   else if constexpr (F::reads_x && F::reads_y) map<T, T, T, T>("unary_grad", Backward<F>(), c.dx, c.dy, c.x, c.y);
   else if constexpr (F::reads_x || F::reads_y)

@@ -177,8 +177,10 @@ LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 }
 
 LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
-                              const Tensor& inv_std, bool want_dx, bool want_parameters, const Tensor& added) {
+                              const Tensor& inv_std, bool want_dx, bool want_parameters, const Tensor& added,
+                              const LayerNormPlaces& places) {
   LayerNormGradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters, added};
+  if (want_parameters) call.dweight = places.dweight, call.dbias = places.dbias;
   layer_norm_grad_op.check(call);
   rows_of("layer_norm_grad", x);
   check_width("layer_norm_grad", "weight", weight, x);

@@ -13,15 +13,8 @@ void run(LayerNormCall& c) {
 
 template <class T>
 void run_grad(LayerNormGradCall& c) {
-  const int64_t n = c.x.dim(-1);
-  Tensor sums;
-  if (c.want_parameters) sums = Tensor::empty({2, n}, c.x.dtype(), c.x.device());  // (2, C)
-  norm_grad_rows<true>("layer_norm_grad", c.x, c.dy.data<T>(), c.weight.data<T>(), c.mean.data<Compute<T>>(),
-                       c.inv_std.data<Compute<T>>(), c.added, c.want_dx ? c.dx.mutable_data<T>() : nullptr,
-                       c.want_parameters ? sums.mutable_data<T>() : nullptr);
-  if (!c.want_parameters) return;
-  c.dweight = sums.slice(0, 0, 1).reshape({n});
-  c.dbias = sums.slice(0, 1, 2).reshape({n});
+  norm_grad_rows<true, T>("layer_norm_grad", {c.x, c.added, c.dx, c.want_parameters, c.dweight, c.dbias},
+                          c.dy.data<T>(), c.weight.data<T>(), c.mean.data<Compute<T>>(), c.inv_std.data<Compute<T>>());
 }
 
 }  // namespace

@@ -17,14 +17,19 @@ struct LayerNorm {
 /// added, which a GPU computes and writes in the same pass.
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added = {});
 
+struct LayerNormPlaces {
+  Tensor dweight, dbias;
+};
 struct LayerNormGrad {
   Tensor dx, dweight, dbias;
 };
 /// dx = (g - mean(g) - x̂ · mean(g · x̂)) · inv_std,   g = dy · w;   dw = Σ dy · x̂,   db = Σ dy over rows, in fixed
 /// chunks added in order. Leaves unwanted results undefined. Reads dy and x once, writes dx once. Adds `added` (…, C),
-/// if defined, to dx.
+/// if defined, to dx. On a GPU dw and db may go to `places`, in statistic_dtype() of x, at the latest by
+/// JoinedSums::finish().
 LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
-                              const Tensor& inv_std, bool want_dx, bool want_parameters, const Tensor& added = {});
+                              const Tensor& inv_std, bool want_dx, bool want_parameters, const Tensor& added = {},
+                              const LayerNormPlaces& places = {});
 
 /// A checked call; the results are not empty.
 struct LayerNormCall {
@@ -37,7 +42,7 @@ struct LayerNormCall {
   }
 };
 
-/// dx is allocated if wanted; an implementation makes the rest.
+/// dx is allocated if wanted; an implementation makes the rest, or writes to what is defined already.
 struct LayerNormGradCall {
   Tensor dy, x, weight, mean, inv_std;
   bool want_dx, want_parameters;

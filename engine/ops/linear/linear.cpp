@@ -150,7 +150,8 @@ LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, 
   const Tensor dy_rows = as_rows(dy);  // (rows, out)
   if (need_x) grad.dx = input_gradient(dy_rows, weight, x, added);
   if (!need_weight && !need_bias) return grad;
-  LinearSumsCall call{dy_rows, as_rows(x), need_weight, need_bias, has_bias, places.dweight, places.dbias};
+  LinearSumsCall call{dy_rows,  as_rows(x),     need_weight,  need_bias,
+                      has_bias, places.dweight, places.dbias, places.is_late};
   linear_sums_op.check(call);
   const auto fits = [](const Tensor& place, const Shape& shape) { return !place.defined() || place.shape() == shape; };
   require(fits(places.dweight, {dy.dim(-1), x.dim(-1)}) && fits(places.dbias, {dy.dim(-1)}),

@@ -91,7 +91,7 @@ void run_sums(LinearSumsCall& c) {
   const DType dtype = c.dy.dtype();
   const Device device = c.dy.device();
   const bool is_product = rows > 0 && out > 0 && in > 0;
-  if (!takes(c)) c.dweight = c.dbias = Tensor();
+  if (!takes(c)) c.dweight = c.dbias = Tensor(), c.is_late = false;
   const DType result = c.dweight.defined() ? c.dweight.dtype() : c.dbias.defined() ? c.dbias.dtype() : dtype;
   if (!c.dweight.defined()) c.dweight = with_room(out, in, result, device);  // (out, in)
   if (!c.dbias.defined()) c.dbias = Tensor::empty({out}, result, device);    // (out)
@@ -109,7 +109,7 @@ void run_sums(LinearSumsCall& c) {
   if (c.need_bias) {
     const OpSpan span("linear: bias gradient apart");
     if (rows > 0 && out > 0) {
-      add_bias_grad(c.dy, c.dbias);
+      add_bias_grad(c.dy, c.dbias, c.is_late && c.need_bias);
     } else {
       fill_zero(c.dbias);
     }

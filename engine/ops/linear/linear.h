@@ -25,6 +25,7 @@ struct LinearGrad {
 /// halves.
 struct LinearPlaces {
   Tensor dweight, dbias;
+  bool is_late = false;  ///< dbias may be written as late as JoinedSums::finish()
 };
 
 /// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; sums over rows are in an order fixed by the shape. has_bias: true
@@ -39,6 +40,7 @@ struct LinearSumsCall {
   Tensor dy, x;
   bool need_weight, need_bias, has_bias;
   Tensor dweight, dbias;
+  bool is_late;
   auto operands() { return std::array{real("dy", dy), real("x", x)}; }
   Work work() const;
 };

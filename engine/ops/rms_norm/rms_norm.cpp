@@ -160,8 +160,9 @@ RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor
 }
 
 RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
-                          bool want_weight, const Tensor& added) {
+                          bool want_weight, const Tensor& added, const Tensor& place) {
   RmsNormGradCall call{dy, x, weight, inv_rms, want_dx, want_weight, added};
+  if (want_weight) call.dweight = place;
   rms_norm_grad_op.check(call);
   rows_of("rms_norm_grad", x);
   check_width("rms_norm_grad", "weight", weight, x);

@@ -13,10 +13,9 @@ void run(RmsNormCall& c) {
 
 template <class T>
 void run_grad(RmsNormGradCall& c) {
-  if (c.want_weight) c.dweight = Tensor::empty({c.x.dim(-1)}, c.x.dtype(), c.x.device());  // (C)
-  norm_grad_rows<false, T>("rms_norm_grad", c.x, c.dy.data<T>(), c.weight.data<T>(), nullptr,
-                           c.inv_rms.data<Compute<T>>(), c.added, c.want_dx ? c.dx.mutable_data<T>() : nullptr,
-                           c.want_weight ? c.dweight.mutable_data<T>() : nullptr);
+  Tensor no_bias;
+  norm_grad_rows<false, T>("rms_norm_grad", {c.x, c.added, c.dx, c.want_weight, c.dweight, no_bias}, c.dy.data<T>(),
+                           c.weight.data<T>(), nullptr, c.inv_rms.data<Compute<T>>());
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ struct RmsNormGrad {
 };
 /// dx = (g - x̂ · mean(g · x̂)) · inv_rms,   g = dy · w,   x̂ = x · inv_rms;   dw = Σ dy · x̂ over rows, in fixed
 /// chunks added in order. Leaves unwanted results undefined. Reads dy and x once, writes dx once. Adds `added` (…, C),
-/// if defined, to dx.
+/// if defined, to dx. On a GPU dw may go to `place`, in statistic_dtype() of x, at the latest by JoinedSums::finish().
 RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
-                          bool want_weight, const Tensor& added = {});
+                          bool want_weight, const Tensor& added = {}, const Tensor& place = {});
 
 /// A checked call; the results are not empty.
 struct RmsNormCall {
@@ -35,7 +35,7 @@ struct RmsNormCall {
   auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("added", added)}; }
 };
 
-/// dx is allocated if wanted; an implementation makes the rest.
+/// dx is allocated if wanted; an implementation makes the rest, or writes to what is defined already.
 struct RmsNormGradCall {
   Tensor dy, x, weight, inv_rms;
   bool want_dx, want_weight;

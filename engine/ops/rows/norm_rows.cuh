@@ -1,8 +1,9 @@
 #pragma once
 #include <cmath>
 
-#include "engine/cuda/columns.cuh"
+#include "engine/cuda/bias.cuh"
 #include "engine/cuda/rows.cuh"
+#include "engine/joined_sums.h"
 #include "engine/ops/rows/wide_moments.h"
 
 // layer_norm (`centred`) and rms_norm, which differ only in the mean.
@@ -99,7 +100,7 @@ struct NormRow {
   }
 };
 
-/// `added` may be null.
+/// `added` and `dx` may be null.
 template <class T, int pack, bool centred>
 struct NormGradRow {
   using C = Compute<T>;
@@ -110,6 +111,11 @@ struct NormGradRow {
   bool aligned;
   template <class Team>
   __device__ void operator()(const Team& team, int64_t row) const {
+    (*this)(team, row, [](auto&&...) {});
+  }
+  /// Also calls each(i, k, dy, x̂, dx) for every element i + k of this thread, pack by pack.
+  template <class Team, class Each>
+  __device__ void operator()(const Team& team, int64_t row, const Each& each) const {
     const T *d = dy + row * n, *from = x + row * n;
     const C m = centred ? mean[row] : C(0), s = inverse[row];
     C g_sum = 0, dot = 0;
@@ -126,17 +132,50 @@ struct NormGradRow {
     C g_mean = 0;
     if constexpr (centred) g_mean = team.reduce(g_sum, Add()) / width;
     for_each_pack<pack>(team, n, [&](int64_t i) {
-      Numbers<T, pack> a = load_numbers<pack>(d + i, aligned);
+      const Numbers<T, pack> a = load_numbers<pack>(d + i, aligned);
       const Numbers<T, pack> v = load_numbers<pack>(from + i, aligned), w = load_numbers<pack>(weight + i, aligned);
-      for (int k = 0; k < pack; ++k) a.at[k] = (a.at[k] * w.at[k] - (g_mean + (v.at[k] - m) * s * dot_mean)) * s;
+      Numbers<T, pack> slope;
+      for (int k = 0; k < pack; ++k) slope.at[k] = (a.at[k] * w.at[k] - (g_mean + (v.at[k] - m) * s * dot_mean)) * s;
       if (added) {
         const Numbers<T, pack> more = load_numbers<pack>(added + row * n + i, aligned);
-        for (int k = 0; k < pack; ++k) a.at[k] += more.at[k];
+        for (int k = 0; k < pack; ++k) slope.at[k] += more.at[k];
       }
-      store_numbers<pack>(dx + row * n + i, a, aligned);
+      if (dx) store_numbers<pack>(dx + row * n + i, slope, aligned);
+      for (int k = 0; k < pack; ++k) each(i, k, a.at[k], (v.at[k] - m) * s, slope.at[k]);
     });
   }
 };
+
+/// A block takes `chunk` rows, a warp each: dx, and the chunk's sums over them of `vectors` vectors: dy · x̂, with
+/// `centred` dy, and if there is one more, dx. sums (vectors, chunks, n). Each warp adds in shared memory of its own.
+template <class T, int pack, bool centred>
+__global__ void norm_grad_chunks(NormGradRow<T, pack, centred> grad, Compute<T>* sums, int vectors, int64_t rows,
+                                 int64_t chunk) {
+  using C = Compute<T>;
+  const WarpTeam team;
+  const int n = static_cast<int>(grad.n), size = vectors * n, threads = static_cast<int>(blockDim.x);
+  const int warps = threads / warp_size, warp = static_cast<int>(threadIdx.x) / warp_size;
+  C *all = dynamic_shared<C>(), *own = all + warp * size;
+  // Number k of all packs lies side by side, so that lanes write to different banks.
+  const auto slot = [&](int column) { return column % pack * (n / pack) + column / pack; };
+  for (int i = team.index(); i < size; i += warp_size) own[i] = 0;
+  __syncwarp();
+  const int64_t first = int64_t{blockIdx.x} * chunk, end = first + chunk < rows ? first + chunk : rows;
+  for (int64_t row = first + warp; row < end; row += warps)
+    grad(team, row, [&](int64_t i, int k, C dy, C normed, C dx) {
+      C* to = own + k * (n / pack) + static_cast<int>(i) / pack;
+      to[0] += dy * normed;
+      if constexpr (centred) to[n] += dy;
+      if (vectors > (centred ? 2 : 1)) to[size - n] += dx;
+    });
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < size; i += threads) {
+    const C* from = all + i / n * n + slot(i % n);
+    C total = from[0];
+    for (int w = 1; w < warps; ++w) total += from[w * size];
+    sums[(int64_t{i / n} * gridDim.x + blockIdx.x) * n + i % n] = total;
+  }
+}
 
 /// dw += dy · x̂ and, with `centred`, db += dy.
 template <class T, bool centred>
@@ -172,22 +211,75 @@ void norm_rows(const char* name, const Tensor& x, const Tensor& added, const T* 
   });
 }
 
-/// dx (plus `added`, if given), and the sums over rows in `sums` (weight's, with `centred` then bias's); either may be
-/// null.
+/// What norm_grad_rows() computes for a norm: dx (plus `added`, if given) unless it is undefined, and with `want_sums`
+/// dweight and, with `centred`, dbias, which it makes unless they are places of Compute<T>; those may wait for
+/// JoinedSums::finish().
+struct NormGradients {
+  const Tensor &x, &added, &dx;
+  bool want_sums;
+  Tensor &dweight, &dbias;
+};
+
+/// Both in one pass over the rows, with the sums of dx for the bias of the layer before, if it wants them. One kernel
+/// adds the chunks.
 template <bool centred, class T>
-void norm_grad_rows(const char* name, const Tensor& x, const T* dy, const T* weight, const Compute<T>* mean,
-                    const Compute<T>* inverse, const Tensor& added, T* dx, T* sums) {
-  const int64_t n = x.dim(-1), rows = x.numel() / n;
-  const T *from = x.data<T>(), *more = data_or_null<T>(added);
-  if (dx)
+void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, const T* weight, const Compute<T>* mean,
+                      const Compute<T>* inverse) {
+  using C = Compute<T>;
+  constexpr int64_t most_shared = 48 << 10, most_warps = 8;
+  const int64_t n = of.x.dim(-1), rows = of.x.numel() / n;
+  const bool sums_dx = of.dx.defined() && sums_columns(of.x.dtype());
+  const int64_t most_vectors = centred ? 3 : 2, vectors = most_vectors - (sums_dx ? 0 : 1);
+  const int64_t vector_bytes = n * int64_t{sizeof(C)};
+  const int64_t warps = std::clamp<int64_t>(most_shared / (most_vectors * vector_bytes), 1, most_warps);
+  // Sums of about a mebibyte at most, and enough blocks for a large GPU.
+  const int64_t wanted = std::clamp<int64_t>((int64_t{1} << 18) / n, 128, 512), least = (rows + wanted - 1) / wanted;
+  const int64_t chunk = (least + warps - 1) / warps * warps, chunks = (rows + chunk - 1) / chunk;
+  const Tensor sums = Tensor::empty({vectors, chunks, n}, dtype_of<C>(), of.x.device());  // (vectors, chunks, C)
+  const T *from = of.x.data<T>(), *more = data_or_null<T>(of.added);
+  T* dx = of.dx.defined() ? of.dx.mutable_data<T>() : nullptr;
+  C* to = sums.mutable_data<C>();
+  with_pack<T>(n, [&](auto pack) {
+    const NormGradRow<T, pack(), centred> row{
+        dy, from, weight, more, mean, inverse, dx, n, are_aligned(dy, from, weight, more, dx)};
+    launch_kernel(name, norm_grad_chunks<T, pack(), centred>,
+                  {static_cast<unsigned>(chunks), static_cast<unsigned>(warps * warp_size),
+                   static_cast<size_t>(warps * vectors * vector_bytes)},
+                  row, to, static_cast<int>(vectors), rows, chunk);
+  });
+  const auto vector = [&](int64_t v) { return sums.slice(0, v, v + 1).reshape({chunks, n}); };
+  const auto is_place = [](const Tensor& x) { return x.defined() && x.dtype() == dtype_of<C>(); };
+  const bool are_places = is_place(of.dweight) && (!centred || is_place(of.dbias));
+  if (!are_places) of.dweight = Tensor::empty({n}, of.x.dtype(), of.x.device());           // (C)
+  if (!are_places && centred) of.dbias = Tensor::empty({n}, of.x.dtype(), of.x.device());  // (C)
+  std::vector<ChunkSums> joined{{vector(0), of.dweight}};
+  if (centred) joined.push_back({vector(1), of.dbias});
+  JoinedSums::join(joined, are_places);
+  if (sums_dx) JoinedSums::keep_columns(of.dx, vector(vectors - 1));
+}
+
+/// The sums in the same pass as dx, or for long rows in another.
+template <bool centred, class T>
+void norm_grad_rows(const char* name, const NormGradients& of, const T* dy, const T* weight, const Compute<T>* mean,
+                    const Compute<T>* inverse) {
+  const int64_t n = of.x.dim(-1), rows = of.x.numel() / n;
+  if (of.want_sums && n <= short_row && joins_gradients())
+    return norm_grad_joined<centred>(name, of, dy, weight, mean, inverse);
+  const T *from = of.x.data<T>(), *more = data_or_null<T>(of.added);
+  if (of.dx.defined())
     with_pack<T>(n, [&](auto pack) {
+      T* dx = of.dx.mutable_data<T>();
       launch_rows(name, rows, n,
                   NormGradRow<T, pack(), centred>{dy, from, weight, more, mean, inverse, dx, n,
                                                   are_aligned(dy, from, weight, more, dx)});
     });
-  if (sums)
-    add_columns<centred ? 2 : 1, Compute<T>>(
-        name, 1, rows, n, NormParameterColumn<T, centred>{dy, from, mean, inverse, n}, sums, x.device());
+  if (!of.want_sums) return;
+  constexpr int vectors = centred ? 2 : 1;
+  const Tensor sums = Tensor::empty({vectors, n}, of.x.dtype(), of.x.device());  // (vectors, C)
+  add_columns<vectors, Compute<T>>(name, 1, rows, n, NormParameterColumn<T, centred>{dy, from, mean, inverse, n},
+                                   sums.mutable_data<T>(), of.x.device());
+  of.dweight = sums.slice(0, 0, 1).reshape({n});
+  if (centred) of.dbias = sums.slice(0, vectors - 1, vectors).reshape({n});
 }
 
 }  // namespace headroom::engine::cuda
