@@ -8,6 +8,7 @@ from typing import NamedTuple
 CUDNN_WIDTH, CUDNN_QUERIES, CUDNN_WORKSPACE = 32, 16, 256 << 20
 NARROW_WIDTH = 16  # f32 heads up to this have kernels of their own: engine/ops/attention/attention_cuda.h
 STORED_BYTES = 256 << 20  # p and ds that the gradient of f32 heads holds at a time: likewise
+MOST_JOINED = 120  # sums that one kernel adds: engine/cuda/join.cu
 
 
 class Kernel(NamedTuple):
@@ -39,10 +40,18 @@ def padded(numbers, size):
     return numbers if numbers < 64 else -(-numbers // pack) * pack
 
 
-def stages_of_bias(rows, width, pack):
-    """Kernels that add the rows of a bias's gradient: engine/cuda/bias.cuh."""
-    wanted = min(128, max(1, 512 // -(-width // (32 * pack))))
-    return 1 if rows <= max(64, -(-rows // wanted)) else 2
+def chunks_of_columns(rows, width, enough=512, most=128, least=64):
+    """Chunks of rows whose sums a kernel leaves for each column in bf16: engine/cuda/bias.cuh."""
+    wanted = min(most, max(1, enough // -(-width // (32 * 8))))
+    return -(-rows // max(least, -(-rows // wanted)))
+
+
+def chunks_of_norm(rows, width, most_vectors):
+    """The same for the kernel of a norm's gradient: engine/ops/rows/norm_rows.cuh."""
+    warps = min(8, max(1, (48 << 10) // (most_vectors * width * 4)))
+    wanted = min(512, max(128, (1 << 18) // width))
+    chunk = -(-(-(-rows // wanted)) // warps) * warps
+    return -(-rows // chunk)
 
 
 def are_worth_it(m, n, k, copied, is_sum):
@@ -61,6 +70,7 @@ class Step:
         self.c, self.way = c, way
         self.size = 2 if way == "bf16" else 4
         self.kernels = []
+        self.joined = []  # bytes of each sum of chunks that waits for the step's join
         self.parameters = 0
         self.tokens, self.width = c["batch"] * c["length"], c["width"]
         self.out = c.get("io") or c.get("classes") or c["vocab"]
@@ -94,33 +104,33 @@ class Step:
         x, y = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
         self.product(name, rows, out, into, (into, max(row, out)), odd=self.odd(x, (out, into, 2), y))
 
-    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=0, x_row=0, has_bias=True):
+    def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=0, x_row=0, has_bias=True, summed=False):
         """The weight's product writes into the arena, in f32, and in f32 gives the bias's gradient, too; `adds`: dx is added
-        to what other layers gave x."""
+        to what other layers gave x; `summed`: the kernel that made dy has summed its rows."""
         x, dy = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
         row = max(row, out)
         if needs_dx:
             self.product(name + " dx", rows, into, out, (into, row), more=rows * into if adds else 0,
                          odd=self.odd(dy, (out, into, 2), x, (rows, into if adds else 0, 2)))
-        if has_bias and self.way == "bf16":
-            stages = stages_of_bias(rows, out, 8)
-            self.add(name + " bias dW", rows * out, 4 * out)
-            self.add(name + " bias dW, joined", times=stages - 1)
+        if has_bias and self.way == "bf16" and not summed:
+            chunks = chunks_of_columns(rows, out)
+            self.add(name + " bias dW", rows * out, 4 * chunks * out)
+            if chunks > 1:
+                self.joined.append(4 * chunks * out)
         self.product(name + " dW", out, into, rows, (into, row), result=4, odd=self.odd(dy, x, (out, into, 4)))
 
-    def to_arena(self, numbers):
-        """A gradient that no product wrote there: copied, or converted."""
-        self.add("gradient into the arena", numbers, 4 * numbers)
+    def sums_dx(self):
+        """Whether kernels sum the rows of what they make, for the bias of the layer before: dropout comes between."""
+        return self.way == "bf16" and self.c["dropout"] == 0
 
-    def norm_grads(self, beside):
-        """dx, added to the gradient that goes `beside` the norm, and the sums over rows."""
+    def norm_grads(self, beside, sums_dx):
+        """dx, added to the gradient that goes `beside` the norm, and in the same pass sums over rows, also of dx."""
         n = self.tokens * self.width
-        vectors = 2 if self.c["norm"] == "layernorm" else 1
-        self.add("norm dx", (4 if beside else 3) * n)
-        self.add("norm dW", 2 * n)
-        self.add("norm dW, joined", times=stages_of_columns(self.tokens, self.width) - 1)
-        for _ in range(vectors):
-            self.to_arena(self.width)
+        most_vectors = 3 if self.c["norm"] == "layernorm" else 2
+        vectors = most_vectors if sums_dx else most_vectors - 1
+        chunks = 4 * chunks_of_norm(self.tokens, self.width, most_vectors) * self.width
+        self.add("norm dx, dW", (4 if beside else 3) * n, vectors * chunks)
+        self.joined += [chunks] * vectors
 
     def is_cudnn(self, backward):
         """By the rules of engine/cuda/sdpa_rules.cpp."""
@@ -196,19 +206,22 @@ class Step:
         self.parameters += (4 * self.width * inner + 3 * inner + self.width + (3 if gated else 2) * self.width * ffn +
                             (2 if gated else 1) * ffn + self.width + (4 if c["norm"] == "layernorm" else 2) * self.width)
 
-    def block_grads(self):
+    def block_grads(self, is_first):
         c, n, inner = self.c, self.tokens * self.width, self.c["heads"] * self.c["head_dim"]
         gated, ffn = c["activation"] == "swiglu", c["ffn"]
         self.add("dropout dx", 2 * n, times=2 if c["dropout"] > 0 else 0)
-        self.linear_grads("down", self.tokens, ffn, self.width, x_row=self.ffn_row)
-        self.add("activation dx", (5 if gated else 3) * self.tokens * ffn, exps=self.tokens * ffn)
+        self.linear_grads("down", self.tokens, ffn, self.width, x_row=self.ffn_row, summed=self.sums_dx())
+        sums_up = self.way == "bf16" and not gated and ffn % 8 == 0
+        chunks = 4 * chunks_of_columns(self.tokens, ffn, 1024, 256, 32) * ffn if sums_up else 0
+        self.joined += [chunks] if sums_up else []
+        self.add("activation dx", (5 if gated else 3) * self.tokens * ffn, chunks, exps=self.tokens * ffn)
         for name in ("up", "gate") if gated else ("up",):
-            self.linear_grads(name, self.tokens, self.width, ffn, adds=name == "gate", row=self.ffn_row)
-        self.norm_grads(True)
-        self.linear_grads("out", self.tokens, inner, self.width)
+            self.linear_grads(name, self.tokens, self.width, ffn, adds=name == "gate", row=self.ffn_row, summed=sums_up)
+        self.norm_grads(True, self.sums_dx())
+        self.linear_grads("out", self.tokens, inner, self.width, summed=self.sums_dx())
         self.attention(True)
         self.linear_grads("q, k, v", self.tokens, self.width, 3 * inner)
-        self.norm_grads(True)
+        self.norm_grads(True, self.sums_dx() and ("io" in c or not is_first))
 
     def inputs(self):
         c, n = self.c, self.tokens * self.width
@@ -237,7 +250,7 @@ class Step:
             self.add("positions dW, joined", times=stages - 1)
             self.add("gradient into the arena", 0, 8 * table)
         if "io" in c:
-            return self.linear_grads("tokens in", self.tokens, c["io"], self.width, needs_dx=False)
+            return self.linear_grads("tokens in", self.tokens, c["io"], self.width, needs_dx=False, summed=self.way == "bf16")
         if not c["tied"]:
             self.add("embedding dW, zeros", 0, 4 * c["vocab"] * self.width)
         self.add("tokens sorted", 0, 16 * self.tokens, times=1 + 3 * math.ceil(c["vocab"].bit_length() / 8))
@@ -250,17 +263,12 @@ class Step:
         rows = c["batch"] if c["objective"] == "classify" else self.tokens
         n = rows * self.out
         if c["objective"] == "mse":
-            if self.way == "bf16":
-                self.add("output in f32", n, 4 * n)
-                self.add("its gradient in bf16", n, 4 * n)
-            self.add("difference", 0, 12 * n)
-            self.add("square", 0, 12 * n)
-            self.add("sum", 0, 4 * n, times=1)
-            self.add("sum, joined", times=stages_of_row(n) - 1)
-            self.add("mean")
+            chunks = -(-n // 4096)
+            self.add("loss", n, 4 * n)
+            self.add("sum", 0, 4 * chunks, times=stages_of_row(chunks) if chunks > 1 else 0)
             self.add("loss kept")
-            self.add("loss gradient", times=2)
-            self.add("square dx", 0, 12 * n, times=3)
+            self.add("loss gradient")
+            self.add("output dx", 2 * n, 4 * n)
         else:
             self.add("targets counted", 0, 8 * rows, times=2)
             self.add("loss and its gradient", 2 * n, exps=2 * n, aligned=self.out_row * self.size % 16 == 0)
@@ -287,10 +295,12 @@ class Step:
         self.linear_grads("head", rows, self.width, self.out, row=self.out_row, has_bias=not c["tied"])
         if classify:
             self.add("mean over tokens dx", n, times=2)
-        self.norm_grads(False)
-        for _ in range(c["layers"]):
-            self.block_grads()
+        self.norm_grads(False, self.sums_dx())
+        for i in reversed(range(c["layers"])):
+            self.block_grads(i == 0)
         self.input_grads()
+        for first in range(0, len(self.joined), MOST_JOINED):
+            self.add("joined", 0, sum(self.joined[first:first + MOST_JOINED]))
         self.parameters += 2 * self.width if c["norm"] == "layernorm" else self.width
         self.parameters += 0 if c["tied"] else (self.width + 1) * self.out
         # Masters, two moments and the gradient are read, all but the gradient written; a copy in bf16 for the products.
