@@ -17,6 +17,7 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/lend_block.h"
+#include "engine/side_stream.h"
 
 namespace headroom::engine {
 namespace {
@@ -75,8 +76,11 @@ class CachingAllocator {
     if (source_.mark) {
       // Whoever gives it back may have used it last, on a stream of its own.
       if (void* const here = context().stream; here != stream) add_once(users, here);
+      const SideStream* const side = side_stream();
+      const bool is_ordered = side && side->orders(stream);
       for (void* user : users)
-        if (live_streams().contains(user)) free.marks.push_back(source_.mark(user));
+        if (!(is_ordered && side->orders(user)) && live_streams().contains(user))
+          free.marks.push_back(source_.mark(user));
       if (!live_streams().contains(stream)) stream = no_stream;
     }
     free_[{size, stream}].push_back(std::move(free));

@@ -68,6 +68,10 @@ class Block {
   void* address() const { return address_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  /// The stream that it belongs to.
+  void* stream() const { return stream_; }
+  /// True if it comes from a MemoryPool, not from the device's own.
+  bool is_pooled() const { return pool_ != nullptr; }
   /// Notes that work using the block was queued on this stream.
   void used_on(void* stream);
 

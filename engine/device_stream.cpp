@@ -5,11 +5,11 @@
 
 namespace headroom::engine {
 
-DeviceStream::DeviceStream(Device device) : device_(device) {
+DeviceStream::DeviceStream(Device device, bool is_side) : device_(device) {
   if (device_.is_cpu()) return;
   const DeviceQueues& queues = backend_of(device_).queues;
   if (!queues.make) return;
-  handle_ = queues.make();
+  handle_ = queues.make(is_side);
   stream_began(handle_);
 }
 

@@ -7,8 +7,8 @@ namespace headroom::engine {
 /// the handle is null. Leave the thread's stream scope before destroying it; the destructor waits for its work.
 class DeviceStream {
  public:
-  /// Throws Error if the device does not exist.
-  explicit DeviceStream(Device device);
+  /// With `is_side`, its work gives way to that of other streams. Throws Error if the device does not exist.
+  explicit DeviceStream(Device device, bool is_side = false);
   ~DeviceStream();
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;

@@ -31,8 +31,6 @@ Recording::Recording(Device device, const std::function<void()>& f) : device_(de
 
 void Recording::replay() const { backend_of(device_).queues.replay(work_.get(), context().stream); }
 
-Recorder::Recorder(Device device) : device_(device), pool_(device.kind) {}
-
 Recorder::Turn Recorder::turn() const {
   if (recording_) return Turn::replayed;
   return queued_ < queued_before ? Turn::queued : Turn::recorded;
@@ -42,8 +40,14 @@ void Recorder::run(const std::function<void()>& f) {
   const Turn now = turn();
   if (now != Turn::replayed) {
     const PoolScope scope(pool_);
-    if (now == Turn::recorded) recording_.emplace(device_, f);
-    else f(), ++queued_;
+    std::optional<SideStream::Use> side;
+    if (uses_side_stream()) side.emplace(side_);
+    const auto joined = [&] {
+      f();
+      join_side();
+    };
+    if (now == Turn::recorded) recording_.emplace(device_, joined);
+    else joined(), ++queued_;
   }
   if (now != Turn::queued) recording_->replay();
 }

@@ -5,6 +5,7 @@
 
 #include "engine/allocator.h"
 #include "engine/device.h"
+#include "engine/side_stream.h"
 
 namespace headroom::engine {
 
@@ -30,11 +31,12 @@ class Recording {
 };
 
 /// Runs repeated work: op by op the first two times, then recorded, then replayed. The first run makes lasting objects
-/// (tables, plans); the second allocates as every later one will. Uses its own memory pool. Threads: one at a time.
+/// (tables, plans); the second allocates as every later one will. Uses its own memory pool, and a SideStream unless
+/// uses_side_stream() is false. Threads: one at a time.
 class Recorder {
  public:
   enum class Turn { queued, recorded, replayed };
-  explicit Recorder(Device device);
+  explicit Recorder(Device device) : device_(device), pool_(device.kind), side_(device) {}
 
   /// How the next run() will go.
   Turn turn() const;
@@ -48,6 +50,7 @@ class Recorder {
  private:
   Device device_;
   MemoryPool pool_;
+  SideStream side_;
   int queued_ = 0;
   std::optional<Recording> recording_;
 };

@@ -35,6 +35,8 @@ class Storage {
   Device device() const { return device_; }
   void* address() const { return address_; }
   bool is_read_only() const { return !block_; }
+  /// Its block of a pool; null: someone else's memory.
+  const Block* block() const { return block_ ? &*block_ : nullptr; }
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   /// Notes that work using it was queued on this stream: see Block.
   void used_on(void* stream) {

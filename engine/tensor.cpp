@@ -11,6 +11,7 @@
 #include "engine/convert.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "engine/side_stream.h"
 #include "engine/transfer.h"
 
 namespace headroom::engine {
@@ -214,7 +215,9 @@ void Tensor::bump_version() const {
 }
 
 void Tensor::use_on_stream() const {
-  if (storage_ && !storage_->device().is_cpu()) storage_->used_on(context().stream);
+  if (!storage_ || storage_->device().is_cpu()) return;
+  if (SideStream* side = side_stream()) side->use(storage_);
+  else storage_->used_on(context().stream);
 }
 
 bool Tensor::overlaps(const Tensor& other) const {
@@ -389,6 +392,7 @@ Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_) return *this;
   Tensor out = empty(shape_, dtype, device());
   if (!device().is_cpu()) {
+    use_on_stream();
     convert_elements(out, *this);
     return out;
   }

@@ -14,10 +14,12 @@ class Tensor;
 
 /// Queues of a device's work and their recordings: see device_stream.h and recording.h.
 struct DeviceQueues {
-  void* (*make)() = nullptr;
-  void (*end)(void* stream) = nullptr;          ///< waits for its work first
-  void (*synchronize)(void* stream) = nullptr;  ///< the host waits
-  bool (*is_idle)(void* stream) = nullptr;      ///< true if all its work is done
+  void* (*make)(bool is_side) = nullptr;                  ///< a side stream's work gives way to that of others
+  void (*end)(void* stream) = nullptr;                    ///< waits for its work first
+  void (*synchronize)(void* stream) = nullptr;            ///< the host waits
+  bool (*is_idle)(void* stream) = nullptr;                ///< true if all its work is done
+  std::shared_ptr<void> (*mark)(void* stream) = nullptr;  ///< a point after all work queued on the stream so far
+  void (*wait)(void* stream, void* mark) = nullptr;       ///< for the stream's later work; may be part of a recording
   void (*begin_recording)(void* stream) = nullptr;
   /// The work recorded since; with `keeps` false, drops it and returns null.
   std::shared_ptr<void> (*end_recording)(void* stream, bool keeps) = nullptr;

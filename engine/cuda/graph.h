@@ -8,7 +8,10 @@ namespace headroom::engine::cuda {
 /// Work captured on a stream, ready to be queued again as a whole.
 class GraphExec {
  public:
-  explicit GraphExec(cudaGraph_t graph) { HEADROOM_CUDA(cudaGraphInstantiate(&exec_, graph, 0)); }
+  /// Kernels keep the priorities of the streams that they were captured on.
+  explicit GraphExec(cudaGraph_t graph) {
+    HEADROOM_CUDA(cudaGraphInstantiate(&exec_, graph, cudaGraphInstantiateFlagUseNodePriority));
+  }
   ~GraphExec() { cudaGraphExecDestroy(exec_); }
   GraphExec(const GraphExec&) = delete;
   GraphExec& operator=(const GraphExec&) = delete;

@@ -11,9 +11,11 @@ thread_local std::unique_ptr<Capture> capture;
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
 
-void* make() {
+void* make(bool is_side) {
+  int least = 0, greatest = 0;
+  HEADROOM_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   cudaStream_t stream = nullptr;
-  HEADROOM_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  HEADROOM_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, is_side ? least : greatest));
   return stream;
 }
 
@@ -34,6 +36,16 @@ bool is_idle(void* stream) {
   return state == cudaSuccess;
 }
 
+std::shared_ptr<void> mark(void* stream) {
+  const auto event = std::make_shared<Event>();
+  event->record(as_stream(stream));
+  return event;
+}
+
+void wait(void* stream, void* mark) {
+  HEADROOM_CUDA(cudaStreamWaitEvent(as_stream(stream), static_cast<Event*>(mark)->get(), 0));
+}
+
 void begin_recording(void* stream) { capture = std::make_unique<Capture>(as_stream(stream)); }
 
 std::shared_ptr<void> end_recording(void*, bool keeps) {
@@ -45,6 +57,6 @@ void replay(void* recording, void* stream) { static_cast<GraphExec*>(recording)-
 
 }  // namespace
 
-DeviceQueues queues() { return {make, end, synchronize, is_idle, begin_recording, end_recording, replay}; }
+DeviceQueues queues() { return {make, end, synchronize, is_idle, mark, wait, begin_recording, end_recording, replay}; }
 
 }  // namespace headroom::engine::cuda

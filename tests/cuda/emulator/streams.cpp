@@ -53,6 +53,13 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   return cudaStreamCreateWithFlags(stream, flags);
 }
 
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  HEADROOM_CUDA_ENTER;
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   HEADROOM_CUDA_ENTER;
   CUstream_st* found = resolve(stream);
