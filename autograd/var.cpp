@@ -179,7 +179,12 @@ void step_back(Node& node) {
   const Needs needs(node.parents);
   Tensor dy = std::move(node.grad);
   node.grad = Tensor();
-  std::vector<Tensor> gradients = node.vjp(dy, needs);
+  std::vector<Tensor> gradients;
+  {
+    std::optional<engine::SideScope> side;
+    if (needs.may_be_aside()) side.emplace();
+    gradients = node.vjp(dy, needs);
+  }
   require(gradients.size() == node.parents.size(), "backward: {} has {} operands and gave {} gradients", node.op,
           node.parents.size(), gradients.size());
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -193,6 +198,8 @@ void step_back(Node& node) {
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!needs[i]) continue;
     require(gradients[i].defined(), "backward: {} gave operand {} no gradient", node.op, i);
+    std::optional<engine::SideScope> side;
+    if (node.parents[i].may_be_aside()) side.emplace();
     Tensor g = fit(node, i, gradients[i]);
     gradients[i] = Tensor();
     node.parents[i].node()->accumulate(std::move(g));
@@ -205,6 +212,16 @@ void step_back(Node& node) {
 
 Needs::Needs(const std::vector<Var>& operands) : operands_(operands) {
   for (const Var& operand : operands) wanted_.push_back(operand.defined() && operand.requires_grad());
+}
+
+bool Needs::may_be_aside(size_t first) const {
+  bool has_any = false;
+  for (size_t i = first; i < operands_.size(); ++i) {
+    if (!wanted_[i]) continue;
+    if (!operands_[i].may_be_aside()) return false;
+    has_any = true;
+  }
+  return has_any;
 }
 
 Tensor Needs::take(size_t i) const {
@@ -287,6 +304,8 @@ engine::DType Var::grad_dtype() const {
   return node_->grad_dtype;
 }
 
+bool Var::may_be_aside() const { return engine::side_stream() && requires_grad() && !node_->vjp; }
+
 bool Var::is_bound() const { return node_ && node_->bound && !node_->binder.expired(); }
 
 void Var::bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner) const {
@@ -339,6 +358,7 @@ void Var::backward(const Tensor& dy, const Finished& finished) const {
       for (const Var& leaf : leaves)
         if (--uses[leaf.node().get()] == 0) finished(leaf);
     }
+    engine::join_side();
     engine::JoinedSums::finish();
   } catch (...) {
     // Gradients still on their way through the graph must not be counted again by a later backward.

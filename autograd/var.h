@@ -10,6 +10,7 @@
 
 #include "autograd/saved.h"
 #include "engine/context.h"
+#include "engine/side_stream.h"
 #include "engine/tensor.h"
 
 namespace headroom::autograd {
@@ -42,6 +43,8 @@ class Needs {
   Tensor present(size_t i) const;
   /// The places of operands [first, first + count) as one (see neighbours()); undefined unless all have one.
   Tensor place(size_t first, size_t count) const;
+  /// True if some operand from the `first` on needs a gradient, and all of these Var::may_be_aside().
+  bool may_be_aside(size_t first = 0) const;
 
  private:
   /// Operand i's node; null if it needs no gradient, or is another operand, too.
@@ -108,6 +111,10 @@ class Var {
   void bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner) const;
   bool is_bound() const;
 
+  /// True if this thread has a side stream and this is a leaf that needs a gradient, which nothing then reads before
+  /// backward() has ended: it may be computed in an engine::SideScope.
+  bool may_be_aside() const;
+
   const std::shared_ptr<Node>& node() const { return node_; }
 
  private:
@@ -148,6 +155,19 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept
             [&](const Kept&... each) -> std::vector<Tensor> { return vjp(dy, needs, detail::given(op, each)...); },
             all);
       });
+}
+
+/// The gradients f(true, true), where f(needs_x, needs_rest) gives a struct with `dx` for operand 0. If both are needed
+/// and may be apart, those of the rest are queued in an engine::SideScope.
+template <class F>
+auto rest_aside(const Needs& needs, const F& f) {
+  if (!needs[0] || !needs.may_be_aside(1)) return f(true, true);
+  auto gradients = [&] {
+    const engine::SideScope side;
+    return f(false, true);
+  }();
+  gradients.dx = f(true, false).dx;
+  return gradients;
 }
 
 /// Counts gradients that this thread's vjps made, in new storage, for operands that needed none. The op suite requires

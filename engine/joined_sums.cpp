@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/side_stream.h"
+
 namespace headroom::engine {
 namespace {
 
@@ -54,6 +56,7 @@ void JoinedSums::join(const std::vector<ChunkSums>& sums, bool may_wait) {
 
 void JoinedSums::finish() {
   if (waiting.sums.empty()) return;
+  join_side();  // which made some of the chunks
   run(std::exchange(waiting.sums, {}));
 }
 

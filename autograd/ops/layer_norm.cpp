@@ -1,7 +1,9 @@
 #include "engine/ops/layer_norm/layer_norm.h"
+#include "engine/joined_sums.h"
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "engine/joined_sums.h"
 
 namespace headroom::autograd {
 
@@ -13,9 +15,13 @@ Var recorded(const Var& x, const Var& weight, const Var& bias, const engine::Lay
       "layer_norm", of.y, {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w, const Tensor& kept_mean,
          const Tensor& kept_inv_std) -> std::vector<Tensor> {
-        const auto g =
-            engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, needs[0], needs[1] || needs[2],
-                                    needs.take(0), {needs.late_place(1), needs.late_place(2)});
+        // One kernel makes all of them, and leaves sums that wait: nothing is left for a side stream.
+        const auto gradients = [&](bool x_too, bool rest) {
+          return engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, x_too && needs[0],
+                                         rest && (needs[1] || needs[2]), x_too ? needs.take(0) : Tensor(),
+                                         {needs.late_place(1), needs.late_place(2)});
+        };
+        const auto g = engine::joins_gradients() ? gradients(true, true) : rest_aside(needs, gradients);
         return {g.dx, needs[1] ? g.dweight : Tensor(), needs[2] ? g.dbias : Tensor()};
       },
       saved("x", x), saved("weight", weight), saved("mean", of.mean), saved("inv_std", of.inv_std));

@@ -25,9 +25,12 @@ Var linear(const Var& x, const Var& weight, const Var& bias, bool pads_rows) {
       "linear", engine::linear(x_in, w_in, bias.value(), pads_rows), {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          bool has_bias) -> std::vector<Tensor> {
-        const auto grad =
-            engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2], has_bias,
-                                {needs.place(1), needs.place(2), needs.late_place(2).defined()}, needs.take(0));
+        const Tensor dy_in = product_operand(dy);
+        const auto grad = rest_aside(needs, [&](bool x_too, bool rest) {
+          return engine::linear_grad(dy_in, kept_x, kept_w, x_too && needs[0], rest && needs[1], rest && needs[2],
+                                     has_bias, {needs.place(1), needs.place(2), needs.late_place(2).defined()},
+                                     x_too ? needs.take(0) : Tensor());
+        });
         return {grad.dx, grad.dweight, grad.dbias};
       },
       saved("x", x_in), saved("weight", w_in), bias.defined());
@@ -51,9 +54,13 @@ Var joint_linear(const Var& x, const std::vector<Var>& weights, const std::vecto
           while (from < to && !needs[from]) ++from;
           return from < to;
         };
-        const auto grad = engine::linear_grad(
-            product_operand(dy), kept_x, kept_w, needs[0], any(1, biases_at), any(biases_at, end), has_bias,
-            {needs.place(1, layers), needs.place(biases_at, end - biases_at), true}, needs.take(0));
+        const Tensor dy_in = product_operand(dy);
+        const auto grad = rest_aside(needs, [&](bool x_too, bool rest) {
+          return engine::linear_grad(dy_in, kept_x, kept_w, x_too && needs[0], rest && any(1, biases_at),
+                                     rest && any(biases_at, end), has_bias,
+                                     {needs.place(1, layers), needs.place(biases_at, end - biases_at), true},
+                                     x_too ? needs.take(0) : Tensor());
+        });
         std::vector<Tensor> gradients{grad.dx};
         const auto cut = [&](const Tensor& all) {
           int64_t begin = 0;

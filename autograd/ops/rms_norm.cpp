@@ -1,7 +1,9 @@
 #include "engine/ops/rms_norm/rms_norm.h"
+#include "engine/joined_sums.h"
 
 #include "autograd/ops/rms_norm.h"
 #include "engine/error.h"
+#include "engine/joined_sums.h"
 
 namespace headroom::autograd {
 
@@ -13,8 +15,11 @@ Var recorded(const Var& x, const Var& weight, const engine::RmsNorm& of) {
       "rms_norm", of.y, {x, weight},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          const Tensor& kept_inv_rms) -> std::vector<Tensor> {
-        const auto g = engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, needs[0], needs[1], needs.take(0),
-                                             needs.late_place(1));
+        const auto gradients = [&](bool x_too, bool rest) {  // as layer_norm's
+          return engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, x_too && needs[0], rest && needs[1],
+                                       x_too ? needs.take(0) : Tensor(), needs.late_place(1));
+        };
+        const auto g = engine::joins_gradients() ? gradients(true, true) : rest_aside(needs, gradients);
         return {g.dx, g.dweight};
       },
       saved("x", x), saved("weight", weight), saved("inv_rms", of.inv_rms));
