@@ -116,23 +116,22 @@ __global__ void move_keys(int64_t n, int shift, const int64_t* keys, const int64
 
 }  // namespace
 
-Sorted sort_keys(const Tensor& keys, int64_t end) {
+Tensor sort_keys(const Tensor& keys, int64_t end) {
   const int64_t n = keys.numel(), tiles = (n + tile - 1) / tile;
-  const auto empty = [&](int64_t count) { return Tensor::empty({count}, DType::i64, keys.device()); };
-  if (n == 0) return {keys, empty(0)};
-  const Tensor counts = empty(digits * tiles), totals = empty(digits);
-  Sorted from{keys, Tensor()}, to{empty(n), empty(n)};
+  const auto empty = [&](const Shape& shape) { return Tensor::empty(shape, DType::i64, keys.device()); };
+  Tensor from = keys, to = empty({2, n});
+  if (n == 0) return to;
+  const Tensor counts = empty({digits * tiles}), totals = empty({digits});
   const int bits = end > 1 ? static_cast<int>(std::bit_width(static_cast<uint64_t>(end - 1))) : 1;
   const auto blocks = static_cast<unsigned>(tiles);
   for (int shift = 0; shift < bits; shift += digit_bits) {
-    const auto* given = from.keys.data<int64_t>();
-    auto* counted = counts.mutable_data<int64_t>();
+    const auto* given = from.data<int64_t>();
+    auto *counted = counts.mutable_data<int64_t>(), *moved = to.mutable_data<int64_t>();
     launch_kernel("sort: count", count_digits, {blocks, digits}, n, shift, given, counted);
     launch_kernel("sort: add", add_tiles, {digits, digits}, tiles, counted, totals.mutable_data<int64_t>());
-    launch_kernel("sort: move", move_keys, {blocks, digits}, n, shift, given,
-                  from.positions.defined() ? from.positions.data<int64_t>() : nullptr, counted, totals.data<int64_t>(),
-                  to.keys.mutable_data<int64_t>(), to.positions.mutable_data<int64_t>());
-    const Sorted next = shift == 0 && bits > digit_bits ? Sorted{empty(n), empty(n)} : from;
+    launch_kernel("sort: move", move_keys, {blocks, digits}, n, shift, given, shift == 0 ? nullptr : given + n, counted,
+                  totals.data<int64_t>(), moved, moved + n);
+    const Tensor next = shift == 0 && bits > digit_bits ? empty({2, n}) : from;
     from = std::exchange(to, next);
   }
   return from;

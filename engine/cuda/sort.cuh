@@ -3,13 +3,9 @@
 
 namespace headroom::engine::cuda {
 
-/// Keys in ascending order and their original indices: i64 (n) each. Equal keys keep their order.
-struct Sorted {
-  Tensor keys, positions;
-};
-
-/// Sorts keys i64 (n), contiguous, each in [0, end), any n: a radix sort (LSD) of 8 bits per pass, one pass per byte of
-/// end. Its bits depend only on the keys.
-Sorted sort_keys(const Tensor& keys, int64_t end);
+/// Sorts keys i64 (n), contiguous, each in [0, end), any n: the keys in ascending order and the original index of each,
+/// i64 (2, n). Equal keys keep their order. A radix sort (LSD) of 8 bits per pass, one pass per byte of end; its bits
+/// depend only on the keys.
+Tensor sort_keys(const Tensor& keys, int64_t end);
 
 }  // namespace headroom::engine::cuda

@@ -104,6 +104,8 @@ Op<EmbeddingGradCall> embedding_grad_op{
                                  kernel::add_listed_rows_bf16.levels(),
                                  [](EmbeddingGradCall& c) { run_grad<bf16>(c, add_rows_bf16); })};
 
+Op<EmbeddingOrderCall> embedding_order_op{"embedding_order", {}};
+
 Tensor embedding(const Tensor& table, const Tensor& indices) {
   EmbeddingCall call{table, as_i64(indices)};
   embedding_op.check(call);
@@ -115,7 +117,8 @@ Tensor embedding(const Tensor& table, const Tensor& indices) {
   return call.y;
 }
 
-Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place, bool adds) {
+Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place, bool adds,
+                      const Tensor& order) {
   EmbeddingGradCall call{dy, as_i64(indices)};
   embedding_grad_op.check(call);
   require(dy.rank() > 0 && dy.shape().without(-1) == indices.shape() && vocabulary >= 0,
@@ -124,10 +127,17 @@ Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabular
   const bool is_placed = place.defined() && !dy.device().is_cpu() && place.shape() == shape && place.is_contiguous() &&
                          place.dtype() == statistic_dtype(dy.dtype());
   call.adds = is_placed && adds;
+  call.order = order;
   call.dtable = is_placed ? place : Tensor::empty(shape, dy.dtype(), dy.device());  // (V, C)
   if (is_placed) place.use_on_stream();
   if (call.dtable.numel() > 0) embedding_grad_op.run(call);
   return call.dtable;
+}
+
+Tensor embedding_order(const Tensor& indices, int64_t vocabulary) {
+  EmbeddingOrderCall call{as_i64(indices), vocabulary};
+  if (embedding_order_op.has(indices.device().kind, DType::i64)) embedding_order_op.run(call);
+  return call.order;
 }
 
 }  // namespace headroom::engine

@@ -35,7 +35,12 @@ void run(EmbeddingCall& c) {
 /// One list of rows for all columns.
 void run_grad(EmbeddingGradCall& c) {
   const GatherLayout at{1, c.dtable.dim(0), c.dtable.dim(1), c.indices.numel(), 0, 1, 0};
-  scatter_add(c.dtable, c.dy, c.indices, at, c.adds);
+  scatter_add(c.dtable, c.dy, c.indices, at, c.adds, c.order);
+}
+
+void run_order(EmbeddingOrderCall& c) {
+  const int64_t n = c.indices.numel();
+  if (n > few_rows) c.order = sorted_rows(c.indices, {1, c.vocabulary, 1, n, 0, 1, 0});
 }
 
 template <class T>
@@ -50,6 +55,7 @@ void register_embedding() {
   embedding_op.add(row<double>());
   embedding_op.add(row<bf16>());
   embedding_op.add(row<f16>());
+  embedding_order_op.add({.name = "sort", .dtypes = DType::i64, .run = run_order, .device = Device::Kind::cuda});
   embedding_grad_op.add({.name = "sums in order",
                          .dtypes = DTypeSet(DType::f32) | DType::f64 | DType::bf16,
                          .run = run_grad,

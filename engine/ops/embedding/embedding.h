@@ -10,9 +10,13 @@ Tensor embedding(const Tensor& table, const Tensor& indices);
 /// dtable[v] = Σ of dy's rows with index v, in order of position; V = `vocabulary`. Each row of the table has one
 /// owner, so the bits do not depend on the number of threads. Throws Error as embedding(). On a GPU it sorts the
 /// indices, sums many rows as sums of 64, and ignores an index outside [0, V); if `place` (V, C), in statistic_dtype()
-/// of dy's, is given, it writes the sums there or adds them to its contents.
+/// of dy's, is given, it writes the sums there or adds them to its contents. `order`: the indices' embedding_order().
 Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place = {},
-                      bool adds = false);
+                      bool adds = false, const Tensor& order = {});
+
+/// What embedding_grad() needs of the indices (n in all) alone, so that it can be made before dy: they in ascending
+/// order, and the position of each, i64 (2, n). Undefined where it sorts nothing: on the CPU, and for few indices.
+Tensor embedding_order(const Tensor& indices, int64_t vocabulary);
 
 struct EmbeddingCall {
   Tensor table, indices;
@@ -23,11 +27,19 @@ struct EmbeddingCall {
 struct EmbeddingGradCall {
   Tensor dy, indices;
   bool adds = false;  ///< adds to dtable's contents: on a GPU
+  Tensor order{};
   Tensor dtable{};
-  auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
+  auto operands() { return std::array{real("dy", dy), index("indices", indices), optional_index("order", order)}; }
   Work work() const { return {.bytes = bytes_of(dy) + bytes_of(indices) + bytes_of(dtable)}; }
+};
+struct EmbeddingOrderCall {
+  Tensor indices;
+  int64_t vocabulary;
+  Tensor order{};
+  auto operands() { return std::array{index("indices", indices)}; }
 };
 extern Op<EmbeddingCall> embedding_op;
 extern Op<EmbeddingGradCall> embedding_grad_op;
+extern Op<EmbeddingOrderCall> embedding_order_op;
 
 }  // namespace headroom::engine

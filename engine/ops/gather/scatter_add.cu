@@ -118,19 +118,27 @@ struct RowOfIndex {
   }
 };
 
+/// The layout of what is sorted: `n` of `rows` rows, each of `runs` runs of `inner` elements.
+struct SortedLayout {
+  int64_t per_row, n, rows, inner, runs;
+  explicit SortedLayout(const GatherLayout& at) {
+    const bool varies_o = at.stride_o != 0, varies_j = at.stride_j != 0;
+    const int64_t outer = varies_o || varies_j ? at.outer : 1;
+    per_row = varies_j ? at.inner : 1;
+    n = outer * at.m * per_row;
+    rows = outer * at.n * per_row;
+    inner = at.inner / per_row;
+    runs = at.outer / outer;
+  }
+};
+
 /// By sorting: for many elements of one sum.
 template <class T, class R>
-void add_sorted(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds) {
-  const bool varies_o = at.stride_o != 0, varies_j = at.stride_j != 0;
-  const int64_t outer = varies_o || varies_j ? at.outer : 1, per_row = varies_j ? at.inner : 1;
-  const int64_t n = outer * at.m * per_row, rows = outer * at.n * per_row;
-  const Tensor keys = Tensor::empty({n}, DType::i64, dy.device());
-  launch("scatter_add: keys", n, RowOfIndex{at, per_row, rows, indices.data<int64_t>(), keys.mutable_data<int64_t>()});
-  const Sorted sorted = sort_keys(keys, rows + 1);
-  const int64_t inner = at.inner / per_row, runs = at.outer / outer;
-  add_rows<T, R>({n, rows, runs * inner, inner, at.m * inner, at.n * inner, sorted.keys.data<int64_t>(),
-                  sorted.positions.data<int64_t>(), adds},
-                 dx, dy);
+void add_sorted(const Tensor& dx, const Tensor& dy, const Tensor& order, const GatherLayout& at, bool adds) {
+  const SortedLayout l(at);
+  const auto* keys = order.data<int64_t>();
+  add_rows<T, R>({l.n, l.rows, l.runs * l.inner, l.inner, at.m * l.inner, at.n * l.inner, keys, keys + l.n, adds}, dx,
+                 dy);
 }
 
 /// One thread owns every place that it adds to: for few elements of one sum.
@@ -150,15 +158,16 @@ struct AddColumn {
 };
 
 template <class T, class R>
-void run(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds) {
+void run(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds,
+         const Tensor& order) {
   using C = Compute<T>;
   const int64_t columns = at.outer * at.inner;
-  const bool sorts = at.m > 16 && columns < 65536;
+  const bool sorts = at.m > few_rows && columns < 65536;
   const bool is_wide = !sorts && dtype_of<C>() != dtype_of<R>();  // columns add to dx again and again: in f32
   const Tensor sums = is_wide ? Tensor::empty(dx.shape(), dtype_of<C>(), dx.device()) : dx;
   if (!adds)
     fill_bytes(sums.device(), sums.mutable_raw(), 0, static_cast<size_t>(sums.numel() * size_of(sums.dtype())));
-  if (sorts) return add_sorted<T, R>(dx, dy, indices, at, adds);
+  if (sorts) return add_sorted<T, R>(dx, dy, order.defined() ? order : sorted_rows(indices, at), at, adds);
   launch("scatter_add: columns", columns,
          AddColumn<T>{at, dy.data<T>(), indices.data<int64_t>(), sums.mutable_data<C>()});
   if (is_wide) convert_elements(dx, sums);
@@ -166,11 +175,20 @@ void run(const Tensor& dx, const Tensor& dy, const Tensor& indices, const Gather
 
 }  // namespace
 
-void scatter_add(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds) {
-  if (dy.dtype() == DType::f32) run<float, float>(dx, dy, indices, at, adds);
-  else if (dy.dtype() == DType::f64) run<double, double>(dx, dy, indices, at, adds);
-  else if (dx.dtype() == DType::f32) run<bf16, float>(dx, dy, indices, at, adds);
-  else run<bf16, bf16>(dx, dy, indices, at, adds);
+Tensor sorted_rows(const Tensor& indices, const GatherLayout& at) {
+  const SortedLayout l(at);
+  const Tensor keys = Tensor::empty({l.n}, DType::i64, indices.device());
+  launch("scatter_add: keys", l.n,
+         RowOfIndex{at, l.per_row, l.rows, indices.data<int64_t>(), keys.mutable_data<int64_t>()});
+  return sort_keys(keys, l.rows + 1);
+}
+
+void scatter_add(const Tensor& dx, const Tensor& dy, const Tensor& indices, const GatherLayout& at, bool adds,
+                 const Tensor& order) {
+  if (dy.dtype() == DType::f32) run<float, float>(dx, dy, indices, at, adds, order);
+  else if (dy.dtype() == DType::f64) run<double, double>(dx, dy, indices, at, adds, order);
+  else if (dx.dtype() == DType::f32) run<bf16, float>(dx, dy, indices, at, adds, order);
+  else run<bf16, bf16>(dx, dy, indices, at, adds, order);
 }
 
 }  // namespace headroom::engine::cuda
