@@ -5,9 +5,11 @@ HEADROOM_F32_PRODUCTS=split; and train.precision = "bf16": everything but master
 
 A kernel takes the longest of: its products at the rate of the tiles that fit on the card at once, its bytes at the
 memory's rate, its exponentials at the rate of the special-function units; and at least `LAUNCH`, what one kernel after
-another in a replayed CUDA graph costs. The step is their sum: kernels run one after another. What the model leaves out:
-caches (activations of the small workloads stay in the L2 cache and are then faster), clocks below the boost clock, and
-that a product or cuDNN's attention is sometimes more than one kernel.
+another in a replayed CUDA graph costs. The step is the longer of its two streams (kernels of one run one after another,
+the side stream's after those of the main one that were queued before), but while both are busy at least the work of all
+their kernels: as above, without launches and idle multiprocessors. What the model leaves out: caches (activations of the
+small workloads stay in the L2 cache and are then faster), clocks below the boost clock, and that a product or cuDNN's
+attention is sometimes more than one kernel.
 
 --seeds N: what N seeds of equal shape in one step would gain over N steps."""
 import argparse
@@ -61,41 +63,64 @@ def split_seconds(card, m, n, k):
     return seconds if SPLIT_LAUNCH + seconds <= 0.9 * (SPLIT_LAUNCH + 2 * m * n * k / library) else None
 
 
-def product_seconds(card, way, kernel, seeds):
-    """All tiles that fit at once take the time of one: a card of 132 multiprocessors needs as long for 1 tile as for 132."""
+def product_seconds(card, way, kernel, seeds, alone):
+    """All tiles that fit at once take the time of one: a card of 132 multiprocessors needs as long for 1 tile as for 132.
+    If it is not alone there, others take those that it leaves idle."""
     sms = CARDS[card]["sms"]
     rate = CARDS[card][way] * OF_PEAK[way] / sms * (1 if kernel.aligned else MISALIGNED[way])
     m, n, k = kernel.product
     tile_m, tile_n = TILE[way]
     tiles = seeds * math.ceil(m / tile_m) * math.ceil(n / tile_n)
+    if not alone:
+        return tiles / sms * 2 * tile_m * tile_n * k / rate
     splits = max(1, min(sms // tiles, k // 512))  # long sums are cut where there are too few tiles
     return math.ceil(tiles * splits / sms) * 2 * tile_m * tile_n * (k / splits) / rate
 
 
-def attention_seconds(card, way, kernel, seeds):
+def attention_seconds(card, way, kernel, seeds, alone):
     kind, flops, blocks = kernel.attention
     sms = CARDS[card]["sms"]
-    idle = math.ceil(blocks * seeds / sms) * sms / (blocks * seeds)
+    idle = math.ceil(blocks * seeds / sms) * sms / (blocks * seeds) if alone else 1
     return flops * seeds / (CARDS[card][way] * ATTENTION[kind]) * idle
 
 
-def kernel_seconds(card, way, kernel, seeds=1):
+def kernel_seconds(card, way, kernel, seeds=1, alone=True):
+    """`alone`: nothing else runs meanwhile, so that its launch and the multiprocessors that it leaves idle cost time, too."""
     if way == "split":
         way = "f32"
         if kernel.product and (seconds := split_seconds(card, *kernel.product)):
-            return max(LAUNCH, seconds, kernel.bytes / (CARDS[card]["memory"] * OF_MEMORY))
+            return max(LAUNCH if alone else 0, seconds, kernel.bytes / (CARDS[card]["memory"] * OF_MEMORY))
     of = CARDS[card]
     memory = of["memory"] * OF_MEMORY * (1 if kernel.aligned or kernel.product else MISALIGNED_MEMORY)
-    seconds = [LAUNCH, seeds * kernel.bytes / memory, seeds * kernel.exps / (EXPS_PER_CLOCK * of["sms"] * of["clock"]),
+    seconds = [LAUNCH if alone else 0, seeds * kernel.bytes / memory, seeds * kernel.exps / (EXPS_PER_CLOCK * of["sms"] * of["clock"]),
                seeds * kernel.flops / (of["f32"] * OF_PEAK["f32"])]
     if kernel.product:
-        seconds.append(product_seconds(card, way, kernel, seeds))
+        seconds.append(product_seconds(card, way, kernel, seeds, alone))
     if kernel.attention:
-        seconds.append(attention_seconds(card, way, kernel, seeds))
+        seconds.append(attention_seconds(card, way, kernel, seeds, alone))
     return max(seconds)
 
 
-def predict():
+def step_seconds(card, way, kernels, seeds=1, has_side=True):
+    """Kernels of one stream follow one another. One of the side stream begins after those that the main stream had queued
+    before it, and a kernel that joins after all. While both are busy, the card needs at least the time of all their work.
+    Without `has_side`: the sum."""
+    main = side = begin = work = 0
+    for kernel in kernels:
+        aside = kernel.aside and has_side
+        if kernel.joins or (aside and side <= main):
+            main = begin = max(main, side, begin + work)
+            work = 0
+        alone = kernel_seconds(card, way, kernel, seeds)
+        if aside:
+            side = max(side, main) + alone
+        else:
+            main += alone
+        work += kernel_seconds(card, way, kernel, seeds, alone=False)
+    return main
+
+
+def predict(has_side=True):
     """{workload: {parameters, tokens, gflop, kernels and megabytes: {way: …}, milliseconds: {card: {way: …}}}}"""
     out = {}
     for name, c in workloads.read().items():
@@ -110,7 +135,7 @@ def predict():
                 row["gflop"] = round(sum(2 * math.prod(k.product) if k.product else k.attention[1] if k.attention else 0
                                          for k in kernels) / 1e9, 1)
             for card in CARDS:
-                seconds = sum(kernel_seconds(card, way, kernel) for kernel in kernels)
+                seconds = step_seconds(card, way, kernels, has_side=has_side)
                 row["milliseconds"].setdefault(card, {})[way] = round(seconds * 1e3, 3)
         out[name] = row
     return out
@@ -119,8 +144,7 @@ def predict():
 def gain_of_seeds(c, card, way, seeds):
     """How many times faster `seeds` models are trained in one step than one after another."""
     kernels = Step(c, way).all()
-    apart = seeds * sum(kernel_seconds(card, way, kernel) for kernel in kernels)
-    return apart / sum(kernel_seconds(card, way, kernel, seeds) for kernel in kernels)
+    return seeds * step_seconds(card, way, kernels) / step_seconds(card, way, kernels, seeds)
 
 
 def main():

@@ -62,10 +62,10 @@ def card_of(result):
     return next((card for card in predict.CARDS if card.split()[0] in gpu), None)
 
 
-def measured(result, predicted):
+def measured(result):
     """The table of docs/performance.md, a row for each workload: our times, the better of the peer's over them, and ours
-    over what was predicted."""
-    card, by = card_of(result), times(result)
+    over what is predicted; results that do not say so were of steps without a side stream."""
+    card, by, predicted = card_of(result), times(result), predict.predict(result.get("side_stream", False))
     names = [*predicted, *dict.fromkeys(name for name, _ in by if name not in predicted)]
     rows = []
     for name in names:
@@ -162,7 +162,7 @@ def report(result, lines=6):
         out.append(f"- **{name}**: {why}" + "".join(f"\n      {line}" for line in said))
     if skipped(result):
         out.append("## Not run\n\n" + "\n".join(f"- {name}: {why}" for name, why in skipped(result)))
-    out.append("## Times\n\n" + measured(result, predict.predict()))
+    out.append("## Times\n\n" + measured(result))
     if result.get("ceilings"):
         out.append("## Ceilings\n\n" + ceilings(result))
     for title, text in (("Switches", switches(result)), ("Equal trials at once", copies(result)),

@@ -28,7 +28,7 @@ class Run:
         self.logs.mkdir(parents=True, exist_ok=True)
         self.started, self.limit = time.monotonic(), limit
         self.before = []  # what starts the programs where this machine's C library is too old for them
-        self.result = {"machine": {}, "steps": [], "workloads": []}
+        self.result = {"machine": {}, "side_stream": True, "steps": [], "workloads": []}
 
     def left(self):
         return self.limit - (time.monotonic() - self.started)

@@ -18,7 +18,7 @@ import read
 import steps
 import workloads
 from runner import Run
-from step_kernels import Step
+from step_kernels import Kernel, Step
 
 HERE = pathlib.Path(__file__).resolve().parent
 USAGE = """ptxas info    : 0 bytes gmem
@@ -73,6 +73,21 @@ class Predictions(unittest.TestCase):
             self.assertLess(times["H100 SXM"]["f32"], times["A100 80GB"]["f32"])
             self.assertLess(times["H200"]["bf16"], times["H200"]["f32"])
         self.assertLess(rows["eff-d64"]["milliseconds"]["H200"]["f32"], rows["eff-d128"]["milliseconds"]["H200"]["f32"])
+
+    def test_kernels_aside_cost_what_the_main_stream_does_not_hide(self):
+        one = Kernel("little work", 4096)
+        aside, end = one._replace(aside=True), one._replace(joins=True)
+        full = Kernel("all of the card", 1e9)
+        seconds = predict.kernel_seconds("H200", "bf16", full)
+
+        def of(*kernels):
+            return predict.step_seconds("H200", "bf16", kernels) / predict.LAUNCH
+
+        self.assertAlmostEqual(of(one, aside, one, end), 3)
+        self.assertAlmostEqual(of(one, aside, aside, one, end), 4)
+        self.assertAlmostEqual(of(one, one, aside, end), 4)
+        self.assertAlmostEqual(of(full, full._replace(aside=True), full, end), 3 * seconds / predict.LAUNCH + 1)
+        self.assertAlmostEqual(predict.step_seconds("H200", "bf16", [one, aside, one, end], has_side=False), 4 * predict.LAUNCH)
 
     def test_parameters_are_those_of_the_model(self):
         # 4 layers of 128 with a tied vocabulary of 65 at 64 places: as PyTorch counts them in peer.py.
@@ -216,7 +231,7 @@ class Steps(unittest.TestCase):
         self.assertIn("| copy | 2900 | 2848 | GB/s |", text)
         self.assertIn("| kernel of 50000 KB, f32 | 40 | 17.56 | us |", text)
         self.assertIn("| gpt2-124m | bf16 | bias apart | 20.000 | 25.000 | 1.25 |", text)
-        guess = predict.predict()["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
+        guess = predict.predict(has_side=False)["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
         self.assertIn(f"| gpt2-124m |  |  |  | 20.000 |  | {20 / guess:.2f} |", text)
 
 

@@ -1,6 +1,7 @@
 """The kernels (and copies) of one training step as the code launches them, with what each computes, reads and writes.
 nodes_test.py compares their number with the nodes of the steps that the emulator captures, so whoever changes what a step
 launches changes it here, too, and writes the tables of docs/performance.md anew (tables.py)."""
+import contextlib
 import math
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ class Kernel(NamedTuple):
     attention: tuple = ()    # (kind, FLOPs, blocks)
     flops: float = 0         # other ones
     exps: float = 0
+    aside: bool = False      # whether it is queued on the side stream: engine/side_stream.h
+    joins: bool = False      # whether it waits for all that is
 
 
 def stages_of_columns(rows, columns, chunk=128, enough=512):
@@ -71,16 +74,27 @@ class Step:
         self.size = 2 if way == "bf16" else 4
         self.kernels = []
         self.joined = []  # bytes of each sum of chunks that waits for the step's join
+        self.is_aside = False
         self.parameters = 0
         self.tokens, self.width = c["batch"] * c["length"], c["width"]
         self.out = c.get("io") or c.get("classes") or c["vocab"]
         self.out_row = padded(self.out, self.size)
         self.ffn_row = padded(c["ffn"], self.size) if c["activation"] == "swiglu" else c["ffn"]
 
+    def launch(self, name, size, *more, **others):
+        self.kernels.append(Kernel(name, size, *more, aside=self.is_aside, **others))
+
+    @contextlib.contextmanager
+    def aside(self):
+        """What is added meanwhile is queued on the side stream."""
+        self.is_aside, before = True, self.is_aside
+        yield
+        self.is_aside = before
+
     def add(self, name, numbers=0, other_bytes=0, times=1, **more):
         """A kernel that reads and writes so many numbers of the activations' type; `times`: as many such kernels."""
         for _ in range(times):
-            self.kernels.append(Kernel(name, numbers * self.size + other_bytes, **more))
+            self.launch(name, numbers * self.size + other_bytes, **more)
 
     def product(self, name, m, n, k, rows, more=0, result=None, odd=()):
         """`rows`: lengths of the operands' rows; `more`: other numbers that it reads; `result`: bytes of each that it
@@ -92,7 +106,7 @@ class Step:
             for copied in copies:
                 self.add("padded copy", 0, 2 * copied)
             aligned = True
-        self.kernels.append(Kernel(name, size, (m, n, k), aligned))
+        self.launch(name, size, (m, n, k), aligned)
 
     def odd(self, *matrices):
         """Those of (rows, width, bytes of each number) whose width is no multiple of 8."""
@@ -109,15 +123,16 @@ class Step:
         to what other layers gave x; `summed`: the kernel that made dy has summed its rows."""
         x, dy = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
         row = max(row, out)
+        with self.aside():
+            if has_bias and self.way == "bf16" and not summed:
+                chunks = chunks_of_columns(rows, out)
+                self.add(name + " bias dW", rows * out, 4 * chunks * out)
+                if chunks > 1:
+                    self.joined.append(4 * chunks * out)
+            self.product(name + " dW", out, into, rows, (into, row), result=4, odd=self.odd(dy, x, (out, into, 4)))
         if needs_dx:
             self.product(name + " dx", rows, into, out, (into, row), more=rows * into if adds else 0,
                          odd=self.odd(dy, (out, into, 2), x, (rows, into if adds else 0, 2)))
-        if has_bias and self.way == "bf16" and not summed:
-            chunks = chunks_of_columns(rows, out)
-            self.add(name + " bias dW", rows * out, 4 * chunks * out)
-            if chunks > 1:
-                self.joined.append(4 * chunks * out)
-        self.product(name + " dW", out, into, rows, (into, row), result=4, odd=self.odd(dy, x, (out, into, 4)))
 
     def sums_dx(self):
         """Whether kernels sum the rows of what they make, for the bias of the layer before: dropout comes between."""
@@ -172,9 +187,9 @@ class Step:
             kind = "wide"
 
         def one(name, products, tensors, matrices=0, shares=1):
-            self.kernels.append(Kernel(name, (tensors * numbers * self.size + statistics + 4 * matrices * pairs) / shares,
-                                       flops=6 * pairs / shares, exps=pairs / shares,
-                                       attention=(kind, products * 2 * pairs * width / shares, blocks / shares)))
+            self.launch(name, (tensors * numbers * self.size + statistics + 4 * matrices * pairs) / shares,
+                        flops=6 * pairs / shares, exps=pairs / shares,
+                        attention=(kind, products * 2 * pairs * width / shares, blocks / shares))
         if not backward:
             one("attention", 2, 4)
         elif kind == "cuDNN":
@@ -232,6 +247,8 @@ class Step:
             self.parameters += (c["io"] + 1) * self.width
         else:
             self.add("embedding", 2 * n)
+            with self.aside():
+                self.add("tokens sorted", 0, 16 * self.tokens, times=1 + 3 * math.ceil(c["vocab"].bit_length() / 8))
             self.parameters += c["vocab"] * self.width
         if c["positions"] == "sinusoidal" and self.way == "bf16":
             self.add("positions in bf16", 0, 6 * c["length"] * self.width)
@@ -253,7 +270,6 @@ class Step:
             return self.linear_grads("tokens in", self.tokens, c["io"], self.width, needs_dx=False, summed=self.way == "bf16")
         if not c["tied"]:
             self.add("embedding dW, zeros", 0, 4 * c["vocab"] * self.width)
-        self.add("tokens sorted", 0, 16 * self.tokens, times=1 + 3 * math.ceil(c["vocab"].bit_length() / 8))
         self.add("embedding dW", n, (8 if c["tied"] else 4) * n)  # into the arena, or added to the head's there
         self.add("embedding dW, joined")
 
@@ -298,12 +314,13 @@ class Step:
         self.norm_grads(False, self.sums_dx())
         for i in reversed(range(c["layers"])):
             self.block_grads(i == 0)
-        self.input_grads()
+        with self.aside():
+            self.input_grads()
         for first in range(0, len(self.joined), MOST_JOINED):
             self.add("joined", 0, sum(self.joined[first:first + MOST_JOINED]))
         self.parameters += 2 * self.width if c["norm"] == "layernorm" else self.width
         self.parameters += 0 if c["tied"] else (self.width + 1) * self.out
         # Masters, two moments and the gradient are read, all but the gradient written; a copy in bf16 for the products.
-        self.add("AdamW", 0, (28 + (2 if self.way == "bf16" else 0)) * self.parameters)
+        self.add("AdamW", 0, (28 + (2 if self.way == "bf16" else 0)) * self.parameters, joins=True)
         self.add("step ends")
         return self.kernels

@@ -21,7 +21,7 @@ LIMITS = {"doctor": 15, "ceilings": 20, "kernels": 45, "ops": 60, "tests": 40, "
 AT_ONCE = 8
 # The files of tests in gpu-test, by Catch2's name for them.
 TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test",
-         "class_scores_test", "decoding_test", "joined_sums_test", "pointwise_test", "scatter_test", "golden_test", "runtime_test", "storage_test",
+         "class_scores_test", "decoding_test", "joined_sums_test", "pointwise_test", "scatter_test", "side_stream_test", "golden_test", "runtime_test", "storage_test",
          "products_test", "split_product_test", "attention_test", "sdpa_test"]
 # torch.compile with the whole step as one CUDA graph, made ready by a dozen processes while the checks run. All steps lie in
 # the card's memory at once: hence GPT-2 once in f32 and in pure bf16.
@@ -41,6 +41,7 @@ SWITCHES = [  # name, workloads, dtypes, variables
     ("q, k and v apart", ["eff-d4", "ntp-h4"], ["bf16"], {"HEADROOM_JOINT_QKV": "off"}),
     ("hidden values without padding", ["gpt-wikitext"], ["bf16"], {"HEADROOM_PADDED_FFN": "off"}),
     ("gradients apart", ["ntp-h4", "induction", "instruction-12l", "gpt2-124m"], ["bf16"], {"HEADROOM_JOINED_GRADIENTS": "off"}),
+    ("one stream", ["nanogpt-cpu", "ntp-h4", "eff-d16", "gpt2-124m"], ["bf16", "f32"], {"HEADROOM_SIDE_STREAM": "off"}),
 ]
 # Equal trials at once, for what small models leave idle.
 COPIED, COPIES = ["nanogpt-cpu", "ntp-h4", "induction"], [1, 4, 16]

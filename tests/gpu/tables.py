@@ -28,19 +28,18 @@ def predicted(rows):
     return "\n".join(out)
 
 
-def measured(rows):
+def measured():
     path = HERE / "measured.json"
     if not path.exists():
         return "*Never measured: no GPU was at hand. `tests/gpu/run-all.sh` fills this table.*"
-    return read.measured(json.loads(path.read_text()), rows)
+    return read.measured(json.loads(path.read_text()))
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--check", action="store_true")
     given = arguments.parse_args()
-    rows = predict.predict()
-    tables = {"predicted": predicted(rows), "measured": measured(rows)}
+    tables = {"predicted": predicted(predict.predict()), "measured": measured()}
     old = new = PAGE.read_text()
     for name, text in tables.items():
         pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
