@@ -126,36 +126,6 @@ TEST_CASE("a step that is replayed gives the bits of one that is queued op by op
   CHECK(queued_loss == replayed_loss);
 }
 
-TEST_CASE("gradients beside the backward pass have the bits of a step that is queued op by op") {
-  if (lacks_cuda()) return;
-  CorpusConfig corpus;
-  corpus.markov = {.symbols = 67, .order = 1, .tokens = 4000};
-  const NextToken task({corpus, 8}, {});
-  models::TransformerConfig tied = small_model();
-  tied.layers = 2;
-  tied.causal = tied.tied = true;
-  tied.input_dim = 0, tied.vocab = tied.output_dim = 67;
-  models::TransformerConfig rest = tied;
-  rest.positions = models::Positions::rope;
-  rest.norm = models::Norm::rms_norm;
-  rest.activation = models::Activation::swiglu;
-  rest.tied = false;
-  rest.checkpoint_blocks = true;
-  for (const models::TransformerConfig& shape : {tied, rest})
-    for (const bool bf16 : {false, true}) {
-      const auto weights = [&](bool records) {
-        const engine::PrecisionScope scope(bf16 ? engine::Precision::bf16 : engine::Precision::f32);
-        TrainerConfig config = settings(records);
-        config.bf16_weights = bf16;
-        Training training(config, task, shape);
-        training.run(20);  // on the emulator each replay has an order of its own
-        CHECK(training.trainer.is_recorded() == records);
-        return training.weights();
-      };
-      CHECK((weights(true) == weights(false)));
-    }
-}
-
 TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
   if (lacks_cuda()) return;
   // Losses, not weights: where a gradient is 0 up to rounding, as those of the keys' biases are, AdamW's step is not.
