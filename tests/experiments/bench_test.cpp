@@ -126,8 +126,8 @@ TEST_CASE("copies are timed at once, each at a rate of its own, with the memory 
   CHECK(one.steps_per_second.size() == 1);
   REQUIRE(three.steps_per_second.size() == 3);
   CHECK(three.steps >= 15);
-  CHECK(three.threads == 1);  // of four for three copies
-  CHECK(three.peak_bytes > 2 * one.peak_bytes);
+  CHECK(three.threads == 1);                                              // of four for three copies
+  CHECK(three.peak_bytes > one.peak_bytes + 2 * 3 * 4 * one.parameters);  // gradients and two moments are never freed
   const auto json = nlohmann::json::parse(to_json(three));
   CHECK(json["copies"] == 3);
   double sum = 0;

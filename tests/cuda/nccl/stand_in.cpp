@@ -147,7 +147,8 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return mkdtemp(static_cast<char*>(id->internal)) ? ncclSuccess : ncclSystemError;
 }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  if (config->magic != NCCL_API_MAGIC || config->blocking != 0) return ncclInvalidArgument;
+  const ncclConfig_t made = NCCL_CONFIG_INITIALIZER;  // headers up to 2.28 have no name for its magic number
+  if (config->magic != made.magic || config->blocking != 0) return ncclInvalidArgument;
   *comm = new ncclComm;
   (*comm)->rank = rank;
   (*comm)->size = size;
