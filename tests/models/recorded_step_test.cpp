@@ -13,7 +13,7 @@ namespace {
 constexpr engine::Device cuda{engine::Device::Kind::cuda, 0};
 constexpr int64_t vocab = 67, sequences = 4, length = 8;
 
-/// The weights of each parameter after 20 steps.
+/// The weights of each parameter after 12 steps.
 std::vector<std::vector<float>> trained(const TransformerConfig& config, bool bf16, bool records) {
   const engine::DeviceStream stream(cuda);
   const engine::StreamScope on_stream(stream.handle());
@@ -35,7 +35,7 @@ std::vector<std::vector<float>> trained(const TransformerConfig& config, bool bf
     optimizer->step(1e-2);
   };
   engine::Recorder recorder(cuda);
-  for (int i = 0; i < 20; ++i)  // on the emulator each replay has an order of its own
+  for (int i = 0; i < 12; ++i)  // on the emulator each replay has an order of its own
     if (records) recorder.run(step);
     else step();
   std::vector<std::vector<float>> weights;
