@@ -90,8 +90,10 @@ struct Node {
     }
     if (g.dtype() != grad_dtype) g = g.to(grad_dtype);
     if (bound) engine::JoinedSums::finish();  // the gradient may wait to be written
-    if (bound || (grad.defined() && grad.is_unique() && grad.is_contiguous())) {
+    if (grad.defined() && grad.is_contiguous() && (bound || grad.is_unique())) {
       engine::add_inplace(grad, g);
+    } else if (bound) {
+      engine::copy_inplace(grad, engine::add(grad, g));  // a matrix in padded rows
     } else if (!grad.defined()) {
       const bool is_own = vjp || (g.is_unique() && g.is_contiguous());
       grad = is_own ? std::move(g) : g.clone();
@@ -113,7 +115,7 @@ Tensor joined(std::span<const Var> leaves, Tensor Node::*buffer) {
   for (const Var& leaf : leaves) {
     if (!leaf.defined() || leaf.value().rank() == 0) return Tensor();
     const Node& node = *leaf.node();
-    if (!(node.*buffer).shares_storage(first.*buffer) || node.offset != end ||
+    if (!(node.*buffer).shares_storage(first.*buffer) || node.offset != end || !leaf.value().is_contiguous() ||
         leaf.shape().without(0) != first.value.shape().without(0))
       return Tensor();
     end += leaf.shape().numel();
@@ -260,6 +262,11 @@ Tensor Needs::place(size_t first, size_t count) const {
   return joined(std::span(operands_).subspan(first, count), &Node::gradients);
 }
 
+Tensor part_of(const Tensor& flat, int64_t offset, const Shape& shape, int64_t row) {
+  if (row == 0) return flat.slice(0, offset, offset + shape.numel()).reshape(shape);
+  return flat.slice(0, offset, offset + shape[0] * row).reshape({shape[0], row}).slice(1, 0, shape[1]);
+}
+
 Tensor neighbours(std::span<const Var> leaves) { return joined(leaves, &Node::values); }
 
 Var::Var(Tensor value, bool requires_grad) {
@@ -323,10 +330,9 @@ void Var::bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void
   node_->values = node_->gradients = Tensor();
 }
 
-void Var::bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner) const {
-  const Shape own = shape();
-  const auto part = [&](const Tensor& flat) { return flat.slice(0, offset, offset + own.numel()).reshape(own); };
-  bind(part(values), part(gradients), std::move(owner));
+void Var::bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner,
+               int64_t row) const {
+  bind(part_of(values, offset, shape(), row), part_of(gradients, offset, shape(), row), std::move(owner));
   node_->values = values, node_->gradients = gradients, node_->offset = offset;
 }
 

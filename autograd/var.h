@@ -107,8 +107,10 @@ class Var {
   /// values, for example. The gradient buffer counts as zero until the next backward(). The buffers belong to `owner`:
   /// while it lives, is_bound() is true. Throws Error if the leaf is bound to another.
   void bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner = {}) const;
-  /// The same in flat buffers (N), in which the leaf's elements start at `offset`.
-  void bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner) const;
+  /// The same in flat buffers (N), in which the leaf's elements start at `offset`; `row` > 0: from one row of a matrix
+  /// to the next.
+  void bind(const Tensor& values, const Tensor& gradients, int64_t offset, std::weak_ptr<const void> owner,
+            int64_t row = 0) const;
   bool is_bound() const;
 
   /// True if this thread has a side stream and this is a leaf that needs a gradient, which nothing then reads before
@@ -124,7 +126,12 @@ class Var {
 
 inline std::ostream& operator<<(std::ostream& out, const Var& var) { return out << var.value(); }
 
-/// The values of consecutive leaves (n_i, …) in an arena as one: (Σ n_i, …), a view. Undefined if there is a gap.
+/// A leaf's part of an arena's flat buffer (N), a view of the shape: its elements from `offset` on; `row` > 0: from one
+/// row of a matrix to the next.
+Tensor part_of(const Tensor& flat, int64_t offset, const Shape& shape, int64_t row);
+
+/// The values of consecutive leaves (n_i, …) in an arena as one: (Σ n_i, …), a view. Undefined if there is a gap,
+/// within rows or between leaves.
 Tensor neighbours(std::span<const Var> leaves);
 
 /// A tensor for record() to keep, under the name that errors give it.

@@ -25,7 +25,7 @@ ProjectionShape head_maps(const TransformerConfig& config, const HeadGroup& grou
           .bias = bias,
           .rank = head_rank > 0 ? head_rank : rank,
           .heads = head_rank > 0 ? heads : 1,
-          .joins_previous = joins_previous};
+          .placement = {.joins_previous = joins_previous}};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
                .out = group.key_value_heads() * group.v_dim,
                .bias = attention_biases(config).v,
                .rank = group.v_rank,
-               .joins_previous = is_joint_},
+               .placement = {.joins_previous = is_joint_}},
               scope.at("v_proj")) {
   add_child("q_proj", q_proj_);
   add_child("k_proj", k_proj_);

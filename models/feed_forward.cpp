@@ -16,8 +16,13 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
       hidden_(hidden),
       pads_rows_(activation_ == Activation::swiglu && !is_off("HEADROOM_PADDED_FFN")) {
   const auto project = [&](const char* name, int64_t in, int64_t out, bool ends_branch) {
-    auto projection = std::make_unique<Projection>(
-        ProjectionShape{.in = in, .out = out, .bias = config.ffn_bias, .ends_branch = ends_branch}, scope.at(name));
+    auto projection =
+        std::make_unique<Projection>(ProjectionShape{.in = in,
+                                                     .out = out,
+                                                     .bias = config.ffn_bias,
+                                                     .ends_branch = ends_branch,
+                                                     .placement = {.pads_rows = ends_branch && pads_rows_}},
+                                     scope.at(name));
     add_child(name, *projection);
     return projection;
   };

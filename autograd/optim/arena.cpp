@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/ops/rows/padded_rows.h"
 #include "engine/ops/scale/scale.h"
 #include "engine/optim/update.h"
 
@@ -26,9 +28,18 @@ int64_t room_for(int64_t n, const Shape& shape, bool is_padded) {
 
 /// True if parameter i lies right behind the one before it. Those of a group share a room behind the last.
 bool joins(const std::vector<Parameter>& parameters, size_t i) {
-  if (i == 0 || !parameters[i].joins_previous || parameters[i].decays != parameters[i - 1].decays) return false;
+  if (i == 0 || !parameters[i].placement.joins_previous || parameters[i].decays != parameters[i - 1].decays)
+    return false;
   const Shape &shape = parameters[i].var.shape(), &before = parameters[i - 1].var.shape();
   return shape.rank() > 0 && before.rank() > 0 && shape.without(0) == before.without(0);
+}
+
+/// From one row of a parameter to the next, if there are gaps between them; else 0.
+int64_t row_of(const Parameter& parameter, engine::DType dtype, engine::Device device) {
+  const Shape& shape = parameter.var.shape();
+  if (device.is_cpu() || !parameter.placement.pads_rows || shape.rank() != 2) return 0;
+  const int64_t row = engine::padded_width(shape[1], dtype);
+  return row > shape[1] ? row : 0;
 }
 
 /// Throws Error, with the name, for a leaf that cannot be in the arena.
@@ -65,10 +76,15 @@ ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOpt
   int64_t first_of_joined = 0, last_end = 0, end = 0;  // `end`: with the room behind
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Shape& shape = parameters_[i].var.shape();
-    if (!joins(parameters_, i)) first_of_joined = last_end = (end + alignment - 1) / alignment * alignment;
+    const int64_t row = row_of(parameters_[i], options.has_copies ? engine::DType::bf16 : dtype, device);
+    const bool has_gaps = row > 0;
+    // Gaps repeat all over the storage, so that rows begin at their multiples.
+    const int64_t step = has_gaps ? std::lcm(alignment, row) : alignment;
+    if (has_gaps || !joins(parameters_, i)) first_of_joined = last_end = (end + step - 1) / step * step;
     offsets_.push_back(last_end);
-    last_end += shape.numel();
-    end = first_of_joined + room_for(last_end - first_of_joined, shape, is_padded);
+    rows_.push_back(row);
+    last_end += has_gaps ? shape[0] * row : shape.numel();
+    end = has_gaps ? last_end : first_of_joined + room_for(last_end - first_of_joined, shape, is_padded);
     size_ += shape.numel();
     if (parameters_[i].decays) decayed_ = last_end, decayed_size_ = size_;
   }
@@ -77,22 +93,22 @@ ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOpt
   gradients_ = Tensor::zeros({end}, dtype, device);                                                    // (N)
   if (options.has_copies) copies_ = Tensor::empty({end}, engine::DType::bf16, device);                 // (N)
   for (size_t i = 0; is_padded && i < parameters_.size(); ++i) {
-    const int64_t begin = offsets_[i] + parameters_[i].var.shape().numel();
-    if (begin == offsets_[i + 1]) continue;
-    copies_.declare_padding(begin, offsets_[i + 1], 0, true);
-    gradients_.declare_padding(begin, offsets_[i + 1], 0, true);
+    const Shape& shape = parameters_[i].var.shape();
+    const int64_t begin = rows_[i] > 0 ? shape[1] : offsets_[i] + shape.numel();
+    const int64_t until = rows_[i] > 0 ? rows_[i] : offsets_[i + 1];
+    for (const Tensor& flat : {copies_, gradients_})
+      if (begin < until) flat.declare_padding(begin, until, rows_[i], true);
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Var& var = parameters_[i].var;
-    const Shape shape = var.shape();
-    engine::copy_inplace(part(values_, i).reshape(shape), var.value().to(device));
-    var.bind(options.has_copies ? copies_ : values_, gradients_, offsets_[i], identity_);
+    engine::copy_inplace(part(values_, i), var.value().to(device));
+    var.bind(options.has_copies ? copies_ : values_, gradients_, offsets_[i], identity_, rows_[i]);
   }
   refresh_copies();
 }
 
 Tensor ParameterArena::part(const Tensor& flat, size_t i) const {
-  return flat.slice(0, offsets_[i], offsets_[i] + parameters_[i].var.shape().numel());
+  return part_of(flat, offsets_[i], parameters_[i].var.shape(), rows_[i]);
 }
 
 const Tensor& ParameterArena::gradients() const {
@@ -112,8 +128,7 @@ Tensor ParameterArena::gradients(size_t first, size_t end) const {
 
 std::vector<std::pair<std::string, Tensor>> ParameterArena::named_values() const {
   std::vector<std::pair<std::string, Tensor>> named;
-  for (size_t i = 0; i < parameters_.size(); ++i)
-    named.emplace_back(parameters_[i].name, part(values_, i).reshape(parameters_[i].var.shape()));
+  for (size_t i = 0; i < parameters_.size(); ++i) named.emplace_back(parameters_[i].name, part(values_, i));
   return named;
 }
 
@@ -123,7 +138,7 @@ Tensor ParameterArena::packed(const Tensor& flat) const {
   int64_t begin = 0;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor piece = part(flat, i);
-    engine::copy_inplace(out.slice(0, begin, begin + piece.numel()), piece);
+    engine::copy_inplace(out.slice(0, begin, begin + piece.numel()).reshape(piece.shape()), piece);
     begin += piece.numel();
   }
   return out;
@@ -134,7 +149,7 @@ void ParameterArena::unpack_inplace(const Tensor& flat, const Tensor& packed) co
   int64_t begin = 0;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor place = part(flat, i);
-    engine::copy_inplace(place, there.slice(0, begin, begin + place.numel()));
+    engine::copy_inplace(place, there.slice(0, begin, begin + place.numel()).reshape(place.shape()));
     begin += place.numel();
   }
 }

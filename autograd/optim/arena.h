@@ -17,10 +17,10 @@ struct ArenaOptions {
 /// All parameters of a model in one flat buffer and their gradients in another: one fused update, one norm. Building it
 /// moves every value in and binds the leaves to views. Decayed parameters come first, so that they are one range. On
 /// the CPU parameters are contiguous. Elsewhere each starts at a multiple of 64 elements, because kernels and libraries
-/// have faster plans for aligned operands; one that joins_previous starts where that ends, if their rows are equally
-/// long. Gaps are zero and stay so; with copies a matrix, or those joined, have room for a multiple of 8 rows, which
-/// products may use (Tensor::with_padding()). A cheap handle: copies are the same arena. Threads: only one
-/// may build it or write to its buffers (an optimizer, backward()) at a time; several may read.
+/// have faster plans for aligned operands; see Placement. Gaps are zero and stay so; with copies a matrix, or those
+/// joined, have room for a multiple of 8 rows, which products may use (Tensor::with_padding()). A cheap handle: copies
+/// are the same arena. Threads: only one may build it or write to its buffers (an optimizer, backward()) at a time;
+/// several may read.
 class ParameterArena {
  public:
   /// Throws Error, with the leaf's name, for an empty list, mixed dtypes, a leaf or a name given twice, or a leaf of
@@ -55,11 +55,12 @@ class ParameterArena {
   double gradient_norm() const;
 
  private:
-  /// Parameter i's part of flat, (n).
+  /// Parameter i's part of flat, a view of its shape.
   Tensor part(const Tensor& flat, size_t i) const;
 
   std::vector<Parameter> parameters_;
   std::vector<int64_t> offsets_;  ///< of each parameter's first element; the end
+  std::vector<int64_t> rows_;     ///< from one row of each parameter to the next; 0: there are no gaps
   Tensor values_, gradients_, copies_;
   int64_t size_ = 0, decayed_ = 0, decayed_size_ = 0;
   std::shared_ptr<const char> identity_;  ///< identifies this arena to its leaves

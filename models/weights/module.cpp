@@ -113,15 +113,15 @@ void Module::add_entry(Entry entry) {
   own_.push_back(std::move(entry));
 }
 
-Var Module::add_parameter(const std::string& name, Var leaf, bool decays, bool joins_previous) {
+Var Module::add_parameter(const std::string& name, Var leaf, bool decays, autograd::Placement placement) {
   const int64_t numel = leaf.value().numel(), bytes = numel * engine::size_of(leaf.value().dtype());
-  add_entry({{name, leaf, decays, joins_previous}, numel, bytes});
+  add_entry({{name, leaf, decays, placement}, numel, bytes});
   return leaf;
 }
 
-Weight Module::add_weight(const std::string& name, Weight weight, bool decays, bool joins_previous) {
+Weight Module::add_weight(const std::string& name, Weight weight, bool decays, autograd::Placement placement) {
   if (const auto* leaf = std::get_if<Var>(&weight.form())) {
-    add_parameter(name, *leaf, decays, joins_previous);
+    add_parameter(name, *leaf, decays, placement);
   } else if (const auto* factors = std::get_if<LowRank>(&weight.form())) {
     add_parameter(name + "_a", factors->a, decays);
     add_parameter(name + "_b", factors->b, decays);

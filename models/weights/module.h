@@ -56,10 +56,10 @@ class Module {
       throw error.in(path());
     }
   }
-  /// Registers a leaf, trainable or frozen. `joins_previous`: see Parameter.
-  Var add_parameter(const std::string& name, Var leaf, bool decays, bool joins_previous = false);
+  /// Registers a leaf, trainable or frozen.
+  Var add_parameter(const std::string& name, Var leaf, bool decays, autograd::Placement placement = {});
   /// Registers a matrix in any form; factors as NAME_a and NAME_b, an adapter's as NAME.lora_a and NAME.lora_b.
-  Weight add_weight(const std::string& name, Weight weight, bool decays, bool joins_previous = false);
+  Weight add_weight(const std::string& name, Weight weight, bool decays, autograd::Placement placement = {});
   /// Registers a child that lives as long as this module (a member, or in a unique_ptr).
   void add_child(std::string name, Module& child);
 

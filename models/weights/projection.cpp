@@ -7,11 +7,11 @@ namespace headroom::models {
 
 Projection::Projection(const ProjectionShape& s, const WeightScope& scope) {
   weight_ =
-      add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch, s.heads), true, s.joins_previous);
+      add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch, s.heads), true, s.placement);
   if (!s.bias) return;
   const int64_t in = s.in, out = s.out;
   bias_ = add_parameter("bias", scope.tensor("bias", {out}, [=](const Initializer& i) { return i.bias(out, in); }),
-                        false, s.joins_previous);
+                        false, s.placement);
 }
 
 Projection::Projection(Weight weight, Var bias) {

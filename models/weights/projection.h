@@ -8,10 +8,10 @@ namespace headroom::models {
 struct ProjectionShape {
   int64_t in = 1, out = 1;
   bool bias = false;
-  int64_t rank = 0;             ///< > 0: two factors instead of the matrix
-  bool ends_branch = false;     ///< its product is added to the residual stream: see Initializer::weight
-  int64_t heads = 1;            ///< each with its own factors
-  bool joins_previous = false;  ///< joint_forward() takes it with the projection before it
+  int64_t rank = 0;          ///< > 0: two factors instead of the matrix
+  bool ends_branch = false;  ///< its product is added to the residual stream: see Initializer::weight
+  int64_t heads = 1;         ///< each with its own factors
+  autograd::Placement placement{};
 };
 
 /// y = x · Wᵀ + b with a Weight in any form.
@@ -22,7 +22,7 @@ class Projection : public Module {
   /// Uses W and b (undefined: none) as they are.
   explicit Projection(Weight weight, Var bias = {});
 
-  /// (…, in) → (…, out). `pads_rows`, for logits: see engine::linear().
+  /// (…, in) → (…, out). `pads_rows`: see engine::linear().
   Var forward(const Var& x, bool pads_rows = false) const;
   const Weight& weight() const { return weight_; }
   /// (out) or undefined.

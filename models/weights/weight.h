@@ -52,7 +52,7 @@ class Weight {
   const std::variant<Var, engine::QuantizedMatrix, LowRank, Adapted>& form() const { return form_; }
 
   /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Applies factors one after the other or multiplies
-  /// them first, whichever takes fewer multiplications for x's rows. `pads_rows`, for logits: see engine::linear().
+  /// them first, whichever takes fewer multiplications for x's rows. `pads_rows`: see engine::linear().
   Var linear(const Var& x, const Var& bias, bool pads_rows = false) const;
   /// The same weight, whose linear() also gives its x to `watch`.
   Weight watched(std::function<void(const Tensor& x)> watch) const;

@@ -216,6 +216,37 @@ TEST_CASE("arena: on a GPU a matrix of bf16 copies has room for a multiple of 8 
   }
 }
 
+TEST_CASE("arena: on a GPU a matrix may have padded rows, which checkpoints do not show") {
+  const engine::Device cuda{engine::Device::Kind::cuda, 0};
+  if (!engine::has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const bool has_copies : {false, true}) {
+    const int64_t row = has_copies ? 80 : 76;
+    const Tensor start = engine::random_normal({6, 75}, 0, 1, {1, 1, 0});
+    const Var b(Tensor::zeros({5}), true), w(start, true);
+    const ParameterArena arena({{"b", b}, {"w", w, true, {.pads_rows = true}}},
+                               {.device = cuda, .has_copies = has_copies});
+    CHECK(w.value().row_stride() == row);
+    CHECK(w.value().with_padding(6, row, true).defined() == has_copies);
+    CHECK(w.grad_dtype() == engine::DType::f32);
+    CHECK(arena.named_values()[1].second.to_vector<float>() == start.to_vector<float>());
+    const auto optimizer = make_optimizer(config_of("adamw"), arena);
+    for (int i = 0; i < 3; ++i) {
+      arena.zero_grad();
+      (sum(w * w) + sum(exp(b))).backward();
+      optimizer->step(0.1, 1);
+    }
+    const Tensor packed = arena.packed(arena.values());
+    CHECK(packed.shape() == Shape{5 + 6 * 75});
+    CHECK(packed.slice(0, 5, 455).to_vector<float>() == arena.named_values()[1].second.to_vector<float>());
+    const int64_t begin = arena.offset(1);
+    const Tensor rows = arena.values().slice(0, begin, begin + 6 * row).reshape({6, row});
+    CHECK(rows.slice(1, 75, row).to_vector<float>() == std::vector<float>(static_cast<size_t>(6 * (row - 75)), 0));
+    const Tensor before = arena.values().clone();
+    arena.unpack_inplace(arena.values(), packed);
+    CHECK(arena.values().to_vector<float>() == before.to_vector<float>());
+  }
+}
+
 TEST_CASE("clipping: a large gradient is clipped, one that is not finite is an error and changes nothing") {
   Work problem(engine::DType::f32);
   const auto optimizer = make_optimizer({.kind = "sgd"}, problem.arena);

@@ -114,25 +114,27 @@ class Step:
 
     def linear(self, name, rows, into, out, row=0, x_row=0):
         """`row`, `x_row`: from one row of the result, or of x, to the next, where that is not its width: they have padding
-        in place. So have weights, for the number of their rows, and biases."""
-        x, y = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
-        self.product(name, rows, out, into, (into, max(row, out)), odd=self.odd(x, (out, into, 2), y))
+        in place. So have weights, for the number of their rows, and biases; beside such an x also in their rows."""
+        inner, y = 0 if x_row > into else into, (rows, 0 if row > out else out, 2)
+        self.product(name, rows, out, into, (max(x_row, into), max(row, out)),
+                     odd=self.odd((rows, inner, 2), (out, inner, 2), y))
 
     def linear_grads(self, name, rows, into, out, needs_dx=True, adds=False, row=0, x_row=0, has_bias=True, summed=False):
         """The weight's product writes into the arena, in f32, and in f32 gives the bias's gradient, too; `adds`: dx is added
         to what other layers gave x; `summed`: the kernel that made dy has summed its rows."""
-        x, dy = (rows, 0 if x_row > into else into, 2), (rows, 0 if row > out else out, 2)
-        row = max(row, out)
+        inner, dy = 0 if x_row > into else into, (rows, 0 if row > out else out, 2)
+        row, into_row = max(row, out), max(x_row, into)
         with self.aside():
             if has_bias and self.way == "bf16" and not summed:
                 chunks = chunks_of_columns(rows, out)
                 self.add(name + " bias dW", rows * out, 4 * chunks * out)
                 if chunks > 1:
                     self.joined.append(4 * chunks * out)
-            self.product(name + " dW", out, into, rows, (into, row), result=4, odd=self.odd(dy, x, (out, into, 4)))
+            self.product(name + " dW", out, into, rows, (into_row, row), result=4,
+                         odd=self.odd(dy, (rows, inner, 2), (out, inner, 4)))
         if needs_dx:
-            self.product(name + " dx", rows, into, out, (into, row), more=rows * into if adds else 0,
-                         odd=self.odd(dy, (out, into, 2), x, (rows, into if adds else 0, 2)))
+            self.product(name + " dx", rows, into, out, (into_row, row), more=rows * into if adds else 0,
+                         odd=self.odd(dy, (out, inner, 2), (rows, inner, 2), (rows, inner if adds else 0, 2)))
 
     def sums_dx(self):
         """Whether kernels sum the rows of what they make, for the bias of the layer before: dropout comes between."""

@@ -16,7 +16,7 @@ void take_rows(Tensor& x) {
 }
 void take_operands(LinearCall& c) {
   take_rows(c.x);
-  c.weight = c.weight.contiguous();
+  take_rows(c.weight);
   if (c.bias.defined()) c.bias = c.bias.contiguous();
 }
 
@@ -25,6 +25,7 @@ BlasProduct product_of(const LinearCall& c, const Tensor& y) {
   const auto epilogue = c.bias.defined() ? BlasEpilogue::bias : BlasEpilogue::none;
   BlasProduct product = blas_product(y.dtype(), c.x.dim(0), c.weight.dim(0), c.weight.dim(1), false, true, epilogue);
   product.row_a = c.x.strides()[0];
+  product.row_b = c.weight.strides()[0];
   product.row_y = y.strides()[0];
   return product;
 }
@@ -65,7 +66,7 @@ void run(LinearCall& c) {
 bool takes(const LinearSumsCall& c) {
   const Tensor& place = c.need_weight ? c.dweight : c.dbias;
   const bool all = (!c.need_weight || c.dweight.defined()) && (!c.need_bias || c.dbias.defined());
-  const auto fits = [&](const Tensor& x) { return !x.defined() || (x.dtype() == place.dtype() && x.is_contiguous()); };
+  const auto fits = [&](const Tensor& x) { return !x.defined() || (x.dtype() == place.dtype() && x.row_stride() > 0); };
   return all && fits(c.dweight) && fits(c.dbias) &&
          (place.dtype() == c.dy.dtype() || place.dtype() == statistic_dtype(c.dy.dtype()));
 }
@@ -100,6 +101,7 @@ void run_sums(LinearSumsCall& c) {
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
   product.row_a = c.dy.strides()[0];
   product.row_b = c.x.strides()[0];
+  product.row_y = c.dweight.strides()[0];
   product.result = result;
   if constexpr (splits) {
     if (!c.has_bias && !c.need_bias) product.epilogue = BlasEpilogue::none;

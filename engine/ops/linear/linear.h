@@ -5,11 +5,11 @@ namespace headroom::engine {
 
 /// y = x · Wᵀ + bias over the last axis: x (…, in), weight (out, in), bias (out) or undefined → y (…, out). Adds the
 /// bias to each tile of the product while it is in cache. Throws Error if the shapes do not fit. `pads_rows`: on a GPU,
-/// rows of y start at multiples of 16 bytes, as its fastest products want, so y may be a view of wider rows. Use it for
-/// logits, whose loss reads such rows in place; most ops would copy them.
+/// y is padded_rows(), which start at multiples of 16 bytes, as its fastest products want. Use it for logits and
+/// SwiGLU's operands, where such rows are read in place; most ops would copy them. x may be such rows, too, and weight.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool pads_rows = false);
 
-/// A checked call for its implementations: x (rows, in), y contiguous (rows, out).
+/// A checked call for its implementations: x (rows, in), y (rows, out); on a GPU they may be strided.
 struct LinearCall {
   Tensor x, weight, bias;
   Tensor y{};
@@ -30,7 +30,8 @@ struct LinearPlaces {
 
 /// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; sums over rows are in an order fixed by the shape. has_bias: true
 /// if the layer has a bias, even if its gradient is not needed. On a GPU dW and dbias are then one product, so that
-/// each has the same bits with and without the other, and go to `places`. Adds `added`, of x's shape, to dx.
+/// each has the same bits with and without the other, and go to `places`. Adds `added`, of x's shape, to dx. Without
+/// it dx is padded_rows() if x is.
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
                        bool need_bias, bool has_bias, const LinearPlaces& places = {}, const Tensor& added = {});
 
