@@ -123,19 +123,18 @@ TEST_CASE("copies are timed at once, each at a rate of its own, with the memory 
   const Workload workload = read_workload(file.path(), "next");
   const BenchResult one = bench(workload, {.threads = 4, .seconds = 1e-3});
   const BenchResult three = bench(workload, {.threads = 4, .copies = 3, .seconds = 1e-3});
-  CHECK(one.steps_per_second.size() == 1);
-  REQUIRE(three.steps_per_second.size() == 3);
+  REQUIRE(one.steps_per_second_of_each.size() == 1);
+  CHECK(one.steps_per_second == one.steps_per_second_of_each[0]);
+  REQUIRE(three.steps_per_second_of_each.size() == 3);
   CHECK(three.steps >= 15);
   CHECK(three.threads == 1);                                              // of four for three copies
   CHECK(three.peak_bytes > one.peak_bytes + 2 * 3 * 4 * one.parameters);  // gradients and two moments are never freed
   const auto json = nlohmann::json::parse(to_json(three));
   CHECK(json["copies"] == 3);
   double sum = 0;
-  for (const double rate : json["steps_per_s_of_each"]) {
-    CHECK(rate > 0);
-    sum += rate;
-  }
-  CHECK(json["steps_per_s"] == Approx(sum).margin(0.01));
+  for (const double rate : json["steps_per_s_of_each"]) sum += rate;
+  CHECK(json["steps_per_s"] > 0);
+  CHECK(json["steps_per_s"] <= sum + 0.01);  // less if one begins later or ends earlier
   CHECK_THROWS_WITH(bench(workload, {.copies = 2, .profiled = true}), "bench: a profile is of one copy");
 }
 

@@ -55,10 +55,9 @@ void run(const BenchArguments& arguments) {
                         engine::name_of(r.dtype), place_of(r), r.parameters,
                         bytes_text(static_cast<double>(r.peak_bytes)), r.system_allocations)
                 .c_str());
-  if (const size_t copies = r.steps_per_second.size(); copies > 1)
-    std::puts(fmt::format("{} copies at once: {:.1f} steps/s in all, {:.1f} to {:.1f} of each", copies,
-                          r.all_steps_per_second(), *std::ranges::min_element(r.steps_per_second),
-                          *std::ranges::max_element(r.steps_per_second))
+  if (const std::vector<double>& each = r.steps_per_second_of_each; each.size() > 1)
+    std::puts(fmt::format("{} copies at once: {:.1f} steps/s in all, {:.1f} to {:.1f} of each", each.size(),
+                          r.steps_per_second, *std::ranges::min_element(each), *std::ranges::max_element(each))
                   .c_str());
   if (!r.profile) return;
   print_text("\n{}", profile_text(*r.profile));

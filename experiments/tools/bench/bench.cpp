@@ -30,6 +30,7 @@ namespace {
 
 using autograd::Tensor;
 using autograd::Var;
+using SteadyClock = std::chrono::steady_clock;
 
 /// Random sequences of a workload, the same in every step.
 tasks::Batch random_batch(const Workload& workload, engine::DType dtype) {
@@ -88,16 +89,15 @@ tasks::TrainerConfig settings(const Workload& workload, const BenchOptions& opti
 /// Milliseconds of each step, at least five of them, until `seconds` are over. A device's are the times between marks
 /// on its stream, as its work passes them: the host waits for every fifth step only.
 std::vector<double> step_times(engine::Device device, double seconds, const std::function<void()>& step) {
-  using Clock = std::chrono::steady_clock;
-  const auto ms_since = [](Clock::time_point t) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+  const auto ms_since = [](SteadyClock::time_point t) {
+    return std::chrono::duration<double, std::milli>(SteadyClock::now() - t).count();
   };
   const engine::DeviceTimes device_times = device.is_cpu() ? engine::DeviceTimes{} : engine::backend_of(device).times;
   std::vector<double> times;
-  const auto begin = Clock::now();
+  const auto begin = SteadyClock::now();
   while (times.size() < 5 || ms_since(begin) < seconds * 1e3) {
     if (!device_times.mark) {
-      const auto t = Clock::now();
+      const auto t = SteadyClock::now();
       step();
       engine::synchronize(device);
       times.push_back(ms_since(t));
@@ -138,10 +138,9 @@ class Copy {
   }
   void time() {
     const engine::StreamScope on_stream(stream_.handle());
-    const auto begin = std::chrono::steady_clock::now();
+    begin_ = SteadyClock::now();
     times_ = step_times(options_.device, options_.seconds, [this] { step(); });
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    steps_per_second_ = static_cast<double>(times_.size()) / seconds.count();
+    end_ = SteadyClock::now();
   }
   std::vector<engine::ProfiledOp> profile(int count) {
     const engine::StreamScope on_stream(stream_.handle());
@@ -151,7 +150,8 @@ class Copy {
   }
 
   const std::vector<double>& times() const { return times_; }
-  double steps_per_second() const { return steps_per_second_; }
+  SteadyClock::time_point begin() const { return begin_; }
+  SteadyClock::time_point end() const { return end_; }
   const tasks::Trainer& trainer() const { return trainer_; }
   int64_t parameter_count() const { return model_.parameter_count(); }
 
@@ -169,8 +169,12 @@ class Copy {
   const RandomData data_;
   tasks::Trainer trainer_;
   std::vector<double> times_{};  ///< milliseconds of each step
-  double steps_per_second_ = 0;
+  SteadyClock::time_point begin_{}, end_{};
 };
+
+double per_second(size_t steps, SteadyClock::time_point begin, SteadyClock::time_point end) {
+  return static_cast<double>(steps) / std::chrono::duration<double>(end - begin).count();
+}
 
 /// Each copy in a thread of its own, as `run --jobs` has them.
 void time_copies(std::deque<Copy>& copies) {
@@ -216,10 +220,13 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
   if (options.copies == 1) first.time();
   else time_copies(copies);
   std::vector<double> times, rates;
+  SteadyClock::time_point begin = first.begin(), end = first.end();
   int64_t peak = engine::allocator_stats(device).peak;
   for (const Copy& copy : copies) {
     times.insert(times.end(), copy.times().begin(), copy.times().end());
-    rates.push_back(copy.steps_per_second());
+    rates.push_back(per_second(copy.times().size(), copy.begin(), copy.end()));
+    begin = std::min(begin, copy.begin());
+    end = std::max(end, copy.end());
     peak += copy.trainer().step_memory().peak;
   }
   const double ms_median = median(times);
@@ -236,7 +243,8 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
                      .ms_min = *std::min_element(times.begin(), times.end()),
                      .ms_median = ms_median,
                      .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
-                     .steps_per_second = std::move(rates),
+                     .steps_per_second = per_second(times.size(), begin, end),
+                     .steps_per_second_of_each = std::move(rates),
                      .parameters = first.parameter_count(),
                      .peak_bytes = peak,
                      .system_allocations = system_allocations() - allocations,
@@ -252,7 +260,7 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
 std::string to_json(const BenchResult& r) {
   const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
   std::vector<double> each;
-  for (const double rate : r.steps_per_second) each.push_back(thousandths(rate));
+  for (const double rate : r.steps_per_second_of_each) each.push_back(thousandths(rate));
   nlohmann::ordered_json json{{"workload", r.workload},
                               {"peer", "headroom-" + version()},
                               {"mode", r.is_recorded ? "graph" : "eager"},
@@ -264,8 +272,8 @@ std::string to_json(const BenchResult& r) {
                               {"ms_min", thousandths(r.ms_min)},
                               {"ms_median", thousandths(r.ms_median)},
                               {"tokens_per_s", std::llround(r.tokens_per_second)},
-                              {"copies", r.steps_per_second.size()},
-                              {"steps_per_s", thousandths(r.all_steps_per_second())},
+                              {"copies", each.size()},
+                              {"steps_per_s", thousandths(r.steps_per_second)},
                               {"steps_per_s_of_each", each},
                               {"params", r.parameters},
                               {"peak_bytes", r.peak_bytes},

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,16 +48,16 @@ struct BenchResult {
   bool is_recorded = false;  ///< the steps were replayed: see tasks::Trainer
   int threads = 1;           ///< of a copy
   bool forward_only = false;
-  int64_t steps = 0;                     ///< timed, of all copies, after three warm-up steps of each
-  double ms_min = 0, ms_median = 0;      ///< of a step: with copies, while the others run, too
-  double tokens_per_second = 0;          ///< of the median step
-  std::vector<double> steps_per_second;  ///< of each copy
+  int64_t steps = 0;                 ///< timed, of all copies, after three warm-up steps of each
+  double ms_min = 0, ms_median = 0;  ///< of a step: with copies, while the others run, too
+  double tokens_per_second = 0;      ///< of the median step
+  double steps_per_second = 0;       ///< of all copies, from the first one's begin to the last one's end
+  std::vector<double> steps_per_second_of_each;
   int64_t parameters = 0;
   int64_t peak_bytes = 0;                 ///< highest number of bytes that tensors held
   int64_t system_allocations = 0;         ///< number of memory requests to the system after the second step
   std::vector<engine::ProfiledOp> ops;    ///< of the profiled steps
   std::optional<ProfileTable> profile{};  ///< of them; with a floor for f32, or bf16, on the CPU
-  double all_steps_per_second() const { return std::reduce(steps_per_second.begin(), steps_per_second.end()); }
   /// The least step over the floor, which is made of least times as well; 0 without one.
   double step_over_floor() const { return profile && profile->floor_ms() > 0 ? ms_min / profile->floor_ms() : 0; }
 };
