@@ -1,6 +1,5 @@
 #pragma once
 #include "engine/cuda/mma.cuh"
-#include "engine/cuda/numbers.cuh"
 #include "engine/ops/attention/attention_device.cuh"
 
 // bf16 on tensor cores. A block of four warps owns 64 rows (of queries; of keys for dk and dv), 16 per warp, and walks
@@ -190,21 +189,14 @@ __device__ inline void matrix_apply(const HeadRules<bf16>& rules, float to_score
 /// Writes the thread's part of row `half` (0: g, 1: g + 8), times a factor, to y.
 template <int W>
 __device__ inline void matrix_write(const float (&result)[W / 8][4], int half, float factor, bf16* y, int width) {
-  const int first = MatrixPlace().column, left = width - first;
-  bf16* const to = y + first;
-  const bool in_pairs = width % 2 == 0 && reinterpret_cast<uintptr_t>(y) % (2 * sizeof(bf16)) == 0;
+  const MatrixPlace at;
 #pragma unroll
-  for (int x = 0; x < W / 8; ++x) {
-    const Numbers<bf16, 2> two{factor * result[x][2 * half], factor * result[x][2 * half + 1]};
-    if (8 * x < left) {
-      if (in_pairs) {
-        store_numbers<2>(to + 8 * x, two, true);
-      } else {
-        store(to[8 * x], two.at[0]);
-        if (8 * x + 1 < left) store(to[8 * x + 1], two.at[1]);
-      }
+  for (int x = 0; x < W / 8; ++x)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int column = 8 * x + at.column + e;
+      if (column < width) store(y[column], factor * result[x][2 * half + e]);
     }
-  }
 }
 
 /// Joins over the four lanes that share a row; all of them get the result.
