@@ -17,9 +17,10 @@ int64_t split_parts(const BlasProduct& product);
 /// and where the context asks for TF32, the library multiplies.
 bool is_split(const BlasProduct& product);
 
-/// Queues the product on the context's stream: f32, any layout, stacks, `adds`, bias; bias_grad with transpose_a.
-/// From 256 terms on errors are no larger than those of a sum in f32. Elements that are not finite are summed again in
-/// plain f32, so infinities and overflow are what they are there. Sums are in an order fixed by the shape and the GPU's
+/// Queues the product on the context's stream: f32, any layout, stacks, `adds`, bias; bias_grad with transpose_a. From
+/// 256 terms on errors are no larger than those of terms added one after another in f32; those of 8,192 terms of one
+/// sign, or of many sizes, are 1.2 times a sum's by blocks. Elements that are not finite are summed again in plain f32,
+/// so infinities and overflow are what they are there. Sums are in an order fixed by the shape and the GPU's
 /// architecture; a long sum into few tiles is cut into parts, which a second kernel adds.
 void split_product(const BlasProduct& product, const BlasOperands& operands);
 

@@ -30,7 +30,7 @@ Rates rates() {
 
 int64_t tiles_of(const BlasProduct& p) { return p.batch * quotient(p.m, split_side) * quotient(p.n, split_side); }
 
-/// True if sums are long enough for errors no larger than those of a sum in f32, also of numbers between 2^-40 and
+/// True if sums are long enough for errors no larger than if f32 added term by term, also of numbers between 2^-40 and
 /// 2^40, and our kernel takes at most 0.9 of the library's time: tests/gpu/predict.py has the same model.
 bool is_faster(const BlasProduct& p) {
   if (p.k < 256) return false;
