@@ -29,8 +29,7 @@ std::string from_base64(std::string_view text) {
     bits = bits << 6 | static_cast<uint32_t>(digit);
     if (i % 4 == 3) out += {static_cast<char>(bits >> 16), static_cast<char>(bits >> 8), static_cast<char>(bits)};
   }
-  out.resize(out.size() - padding);
-  return out;
+  return out.substr(0, out.size() - padding);
 }
 
 void read_line(std::string_view line, std::vector<std::string>& tokens) {
