@@ -120,7 +120,7 @@ def step_seconds(card, way, kernels, seeds=1, has_side=True):
     return main
 
 
-def predict(has_side=True):
+def predict():
     """{workload: {parameters, tokens, gflop, kernels and megabytes: {way: …}, milliseconds: {card: {way: …}}}}"""
     out = {}
     for name, c in workloads.read().items():
@@ -135,7 +135,7 @@ def predict(has_side=True):
                 row["gflop"] = round(sum(2 * math.prod(k.product) if k.product else k.attention[1] if k.attention else 0
                                          for k in kernels) / 1e9, 1)
             for card in CARDS:
-                seconds = step_seconds(card, way, kernels, has_side=has_side)
+                seconds = step_seconds(card, way, kernels)
                 row["milliseconds"].setdefault(card, {})[way] = round(seconds * 1e3, 3)
         out[name] = row
     return out

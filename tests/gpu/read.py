@@ -64,8 +64,9 @@ def card_of(result):
 
 def measured(result):
     """The table of docs/performance.md, a row for each workload: our times, the better of the peer's over them, and ours
-    over what is predicted; results that do not say so were of steps without a side stream."""
-    card, by, predicted = card_of(result), times(result), predict.predict(result.get("side_stream", False))
+    over what is predicted, unless the result is of a program before the side stream, with other kernels."""
+    card, by, predicted = card_of(result), times(result), predict.predict()
+    guesses = bool(card and result.get("side_stream"))
     names = [*predicted, *dict.fromkeys(name for name, _ in by if name not in predicted)]
     rows = []
     for name in names:
@@ -73,12 +74,14 @@ def measured(result):
         for dtype in predict.WAYS:
             found = by.get((name, dtype), {})
             ours, peers = found.get("headroom"), [found[mode] for mode in ("eager", "graphs") if mode in found]
-            guess = predicted[name]["milliseconds"][card][dtype] if card and name in predicted else None
-            row += [f"{ours:.3f}" if ours else "", f"{min(peers) / ours:.2f}" if peers and ours else "",
-                    f"{ours / guess:.2f}" if guess and ours else ""]
+            row += [f"{ours:.3f}" if ours else "", f"{min(peers) / ours:.2f}" if peers and ours else ""]
+            if guesses:
+                known = ours and name in predicted
+                row.append(f"{ours / predicted[name]['milliseconds'][card][dtype]:.2f}" if known else "")
         if any(row[1:]):
             rows.append(row)
-    head = ["workload", *(column for dtype in predict.WAYS for column in (f"{dtype}, ms", "PyTorch / ours", "ours / predicted"))]
+    columns = ["{}, ms", "PyTorch / ours"] + (["ours / predicted"] if guesses else [])
+    head = ["workload", *(column.format(dtype) for dtype in predict.WAYS for column in columns)]
     return f"On {result['machine'].get('gpu', 'no GPU')}, milliseconds per step (median):\n\n" + table(head, rows)
 
 
