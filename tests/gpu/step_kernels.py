@@ -319,7 +319,7 @@ class Step:
         with self.aside():
             self.input_grads()
         for first in range(0, len(self.joined), MOST_JOINED):
-            self.add("joined", 0, sum(self.joined[first:first + MOST_JOINED]))
+            self.add("joined", 0, sum(self.joined[first:first + MOST_JOINED]), joins=True)
         self.parameters += 2 * self.width if c["norm"] == "layernorm" else self.width
         self.parameters += 0 if c["tied"] else (self.width + 1) * self.out
         # Masters, two moments and the gradient are read, all but the gradient written; a copy in bf16 for the products.
