@@ -157,13 +157,16 @@ class Teller {
 
   /// What the same interval says at other limits: the paper states none.
   std::string other_limits() const {
-    std::string text;
+    const double low = std::isnan(first_->low) ? first_->value : first_->low,
+                 high = std::isnan(first_->high) ? first_->value : first_->high;
+    std::string text, before;
     for (const double limit : {0.1, 0.5, 1.0}) {
       if (limit == v_.claim.keys.fraction) continue;
-      const double low = std::isnan(first_->low) ? first_->value : first_->low,
-                   high = std::isnan(first_->high) ? first_->value : first_->high;
-      const char* verdict = high <= limit ? "passes" : low > limit ? "fails" : "is undecided";
-      text += fmt::format("{} {} at a limit of {}", text.empty() ? "; it" : " and", verdict, exact(limit));
+      const std::string verdict = high <= limit ? "pass" : low > limit ? "fail" : "be undecided";
+      if (text.empty()) text = fmt::format("; it would {} at a limit of {}", verdict, exact(limit));
+      else
+        text += verdict == before ? " or " + exact(limit) : fmt::format(" and {} at one of {}", verdict, exact(limit));
+      before = verdict;
     }
     return text;
   }
