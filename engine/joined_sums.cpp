@@ -1,10 +1,9 @@
 #include "engine/joined_sums.h"
 
-#include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "engine/side_stream.h"
+#include "engine/switch.h"
 
 namespace headroom::engine {
 namespace {
@@ -36,10 +35,7 @@ Work JoinCall::work() const {
 }
 
 bool joins_gradients() {
-  static const bool joins = [] {
-    const char* const wanted = std::getenv("HEADROOM_JOINED_GRADIENTS");
-    return !wanted || std::string_view(wanted) != "off";
-  }();
+  static const bool joins = !is_off("HEADROOM_JOINED_GRADIENTS");
   return joins;
 }
 

@@ -1,12 +1,11 @@
 #include "engine/side_stream.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "engine/exception.h"
 #include "engine/storage.h"
+#include "engine/switch.h"
 #include "engine/transfer.h"
 
 namespace headroom::engine {
@@ -25,11 +24,8 @@ Context on_stream(void* stream) {
 SideStream* side_stream() { return current; }
 
 bool uses_side_stream() {
-  static const bool is_off = [] {
-    const char* const wanted = std::getenv("HEADROOM_SIDE_STREAM");
-    return wanted && std::string_view(wanted) == "off";
-  }();
-  return !is_off;
+  static const bool uses = !is_off("HEADROOM_SIDE_STREAM");
+  return uses;
 }
 
 SideStream::Use::Use(SideStream& side) {

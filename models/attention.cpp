@@ -4,8 +4,8 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "engine/switch.h"
 #include "models/positions.h"
-#include "models/switch.h"
 #include "models/weights/per_head.h"
 
 namespace headroom::models {
@@ -14,7 +14,8 @@ namespace {
 /// True if queries, keys and values should be one product: views of it suit the rotary turn and attention, but other
 /// ops would copy them first.
 bool are_joint(const TransformerConfig& config, const HeadGroup& group) {
-  return !is_off("HEADROOM_JOINT_QKV") && group.v_dim == group.qk_dim && !config.qk_norm && group.score_dim == 0;
+  return !engine::is_off("HEADROOM_JOINT_QKV") && group.v_dim == group.qk_dim && !config.qk_norm &&
+         group.score_dim == 0;
 }
 
 /// Queries or keys of `heads` heads.

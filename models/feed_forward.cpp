@@ -4,7 +4,7 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "models/switch.h"
+#include "engine/switch.h"
 
 namespace headroom::models {
 
@@ -14,7 +14,7 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
     : activation_(config.activation),
       width_(config.width),
       hidden_(hidden),
-      pads_rows_(activation_ == Activation::swiglu && !is_off("HEADROOM_PADDED_FFN")) {
+      pads_rows_(activation_ == Activation::swiglu && !engine::is_off("HEADROOM_PADDED_FFN")) {
   const auto project = [&](const char* name, int64_t in, int64_t out, bool ends_branch) {
     auto projection =
         std::make_unique<Projection>(ProjectionShape{.in = in,

@@ -1,5 +1,4 @@
 #include "engine/ops/layer_norm/layer_norm.h"
-#include "engine/joined_sums.h"
 
 #include "autograd/ops.h"
 #include "engine/error.h"

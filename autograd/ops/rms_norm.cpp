@@ -1,5 +1,4 @@
 #include "engine/ops/rms_norm/rms_norm.h"
-#include "engine/joined_sums.h"
 
 #include "autograd/ops/rms_norm.h"
 #include "engine/error.h"

@@ -1,13 +1,12 @@
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "engine/cuda/sdpa.h"
+#include "engine/switch.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -26,11 +25,8 @@ Failures& failures() {
 }  // namespace
 
 bool sdpa_is_off() {
-  static const bool is_off = [] {
-    const char* const wanted = std::getenv("HEADROOM_CUDNN");
-    return wanted && std::string_view(wanted) == "off";
-  }();
-  return is_off;
+  static const bool off = is_off("HEADROOM_CUDNN");
+  return off;
 }
 
 std::string sdpa_answer(const SdpaProblem& problem, SdpaPass pass) {

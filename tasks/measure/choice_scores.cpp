@@ -78,7 +78,7 @@ void score(const models::Transformer& model, std::span<std::vector<Continuation>
 /// Sums over items.
 struct ChoiceTally {
   int64_t items = 0;
-  double right = 0, right_per_byte = 0, loss = 0, loss_squares = 0, chance = 0;
+  double right = 0, right_per_byte = 0, chance = 0;
   std::vector<int64_t> picked;
   std::vector<double> losses;
   std::map<int64_t, double> answers;
@@ -98,8 +98,6 @@ struct ChoiceTally {
     ++items;
     right += best == item.answer ? 1 : 0;
     right_per_byte += best_per_byte == item.answer ? 1 : 0;
-    loss += own;
-    loss_squares += own * own;
     chance += 1 / static_cast<double>(choices.size());
     picked.push_back(best);
     losses.push_back(own);
@@ -115,9 +113,10 @@ struct ChoiceTally {
     out.stderr_accuracy = binomial(out.accuracy);
     out.accuracy_per_byte = right_per_byte / n;
     out.stderr_per_byte = binomial(out.accuracy_per_byte);
+    double loss = 0, squares = 0;
+    for (const double own : losses) loss += own, squares += own * own;
     out.log_loss = loss / n;
-    if (items > 1)
-      out.stderr_log_loss = std::sqrt(std::max(0.0, loss_squares / n - out.log_loss * out.log_loss) / (n - 1));
+    if (items > 1) out.stderr_log_loss = std::sqrt(std::max(0.0, squares / n - out.log_loss * out.log_loss) / (n - 1));
     for (const auto& [answer, count] : answers) out.commonest = std::max(out.commonest, count / n);
     out.chance = chance / n;
     out.picked = picked;

@@ -216,15 +216,14 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, const tas
 
 /// Scores the items by the model in `files`, whose adapter `arguments` may name.
 tasks::ChoiceScores scores_of(const std::vector<tasks::ChoiceItem>& items, const models::ModelFiles& files,
-                              const ModelArguments& arguments) {
+                              const models::Tokenizer& tokenizer, const ModelArguments& arguments) {
   const models::ModelDescription& description = files.description();
-  const auto tokenizer = files.tokenizer();
   const auto model = arguments.load(files);
   const tasks::ChoiceOptions options{.context = description.context,
                                      .bos = description.text_begin(),
                                      .cache = arguments.cache_types(description.config)};
   ProgressLine line;
-  return tasks::measure_choices(*model, *tokenizer, items, options, [&](int64_t done, double accuracy) {
+  return tasks::measure_choices(*model, tokenizer, items, options, [&](int64_t done, double accuracy) {
     line.show(fmt::format("{}/{} items  accuracy {:.4f}", done, items.size(), accuracy),
               static_cast<double>(done) / static_cast<double>(items.size()));
   });
@@ -235,15 +234,16 @@ void eval_choices(const EvalArguments& arguments) {
   const auto [items, left_out] = items_of(arguments);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
-  const tasks::ChoiceScores scores = scores_of(items, *files, arguments.model);
+  const auto tokenizer = files->tokenizer();
+  const tasks::ChoiceScores scores = scores_of(items, *files, *tokenizer, arguments.model);
   std::optional<ChoiceDifference> difference;
   if (!arguments.against.empty()) {
     ModelArguments plain = arguments.model;
     plain.adapter.clear();  // it is MODEL's alone
-    difference =
-        choice_difference(scores, scores_of(items, *models::ModelFiles::open(arguments.against), plain), items);
+    const auto base = models::ModelFiles::open(arguments.against);
+    difference = choice_difference(scores, scores_of(items, *base, *base->tokenizer(), plain), items);
   }
-  const tasks::TextCut cut = tasks::text_cut(description, *files->tokenizer());
+  const tasks::TextCut cut = tasks::text_cut(description, *tokenizer);
   nlohmann::ordered_json json = json_of(scores);
   add_text_cut(cut, json);
   if (left_out > 0) json["left_out"] = left_out;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/transfer.h"
+#include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -12,13 +13,8 @@ namespace {
 using namespace headroom;
 using namespace headroom::engine;
 
-constexpr Device gpu{Device::Kind::cuda, 0};
-
-bool has_gpu() {
-  if (has_device(gpu.kind)) return true;
-  testing::skip("no CUDA device");
-  return false;
-}
+using testing::gpu;
+using testing::has_gpu;
 
 int64_t token(const Tensor& logits, const TokenFilter& filter, uint64_t draw) {
   return static_cast<int64_t>(choose_token(logits, filter, {3, 7, 4 * draw}).item());

@@ -7,6 +7,7 @@
 #include "engine/ops/rows/padded_rows.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
+#include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -15,13 +16,8 @@ namespace {
 using namespace headroom;
 using namespace headroom::engine;
 
-constexpr Device gpu{Device::Kind::cuda, 0};
-
-bool has_gpu() {
-  if (has_device(gpu.kind)) return true;
-  testing::skip("no CUDA device");
-  return false;
-}
+using testing::gpu;
+using testing::has_gpu;
 
 /// Rounded to eighths, so that long rows have several largest ones.
 Tensor drawn(const Shape& shape, DType dtype) {

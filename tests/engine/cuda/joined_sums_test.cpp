@@ -11,6 +11,7 @@
 #include "engine/ops/sum/sum.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
+#include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
 
 namespace {
@@ -22,13 +23,8 @@ using engine::JoinedSums;
 using engine::Shape;
 using engine::Tensor;
 
-constexpr engine::Device gpu{engine::Device::Kind::cuda, 0};
-
-bool has_gpu() {
-  if (engine::has_device(gpu.kind)) return true;
-  testing::skip("no CUDA device");
-  return false;
-}
+using testing::gpu;
+using testing::has_gpu;
 
 Tensor normal(const Shape& shape, uint64_t seed) {
   return engine::random_normal(shape, 0, 1, {seed, 0, 0}, DType::f32);

@@ -5,6 +5,7 @@
 #include "engine/optim/update.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
+#include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -13,14 +14,9 @@ namespace {
 using namespace headroom;
 using namespace headroom::engine;
 
-constexpr Device gpu{Device::Kind::cuda, 0};
+using testing::gpu;
+using testing::has_gpu;
 constexpr int64_t size = 5003;  ///< several blocks, and a rest after the last pack
-
-bool has_gpu() {
-  if (has_device(gpu.kind)) return true;
-  testing::skip("no CUDA device");
-  return false;
-}
 
 Tensor state_with(const StepState& values, Device device) {
   const Tensor state = make_step_state(device);

@@ -17,6 +17,7 @@
 #include "engine/ops/sum/sum.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
+#include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
 
 namespace {
@@ -27,13 +28,8 @@ using engine::DType;
 using engine::Shape;
 using engine::Tensor;
 
-constexpr Device gpu{Device::Kind::cuda, 0};
-
-bool has_gpu() {
-  if (engine::has_device(gpu.kind)) return true;
-  testing::skip("no CUDA device");
-  return false;
-}
+using testing::gpu;
+using testing::has_gpu;
 
 Tensor normal(const Shape& shape, uint64_t seed = 1) {
   return engine::random_normal(shape, 0, 1, {seed, 0, 0}, DType::f64);

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace headroom::models {
+namespace headroom::engine {
 
 /// True if the environment variable is "off": a way to compare a faster path with the one without it.
 inline bool is_off(const char* variable) {
@@ -10,4 +10,4 @@ inline bool is_off(const char* variable) {
   return said && std::string_view(said) == "off";
 }
 
-}  // namespace headroom::models
+}  // namespace headroom::engine
