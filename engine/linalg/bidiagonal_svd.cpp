@@ -26,9 +26,10 @@ struct Part {
 /// vectors of the parts. Column 0 stands for the row between, the others for the parts' singular pairs.
 class Merge {
  public:
-  Merge(const Part& part, int64_t n_left, std::vector<double>& d, const std::vector<double>& e, const View& u,
-        const View& v)
-      : part_(part), n_left_(n_left), n_right_(part.n - n_left - 1), d_(d), u_(u), v_(v) {
+  /// `least`: a part whose numbers are all below it counts as one of that size.
+  Merge(const Part& part, int64_t n_left, std::vector<double>& d, const std::vector<double>& e, double least,
+        const View& u, const View& v)
+      : part_(part), n_left_(n_left), n_right_(part.n - n_left - 1), least_(least), d_(d), u_(u), v_(v) {
     const int64_t middle = part.first + n_left;
     alpha_ = d[static_cast<size_t>(middle)];
     beta_ = e[static_cast<size_t>(middle)];
@@ -73,7 +74,7 @@ class Merge {
   /// Sets aside pairs that the row between does not touch, within rounding, and one of every two with equal values.
   void deflate() {
     const int64_t n = part_.n;
-    double size = std::max(std::abs(alpha_), std::abs(beta_));
+    double size = std::max({std::abs(alpha_), std::abs(beta_), least_});
     for (double each : value_) size = std::max(size, each);
     const double small = 8 * std::numeric_limits<double>::epsilon() * size;
     if (z_[0] <= small) z_[0] = std::max(small, tiny);
@@ -228,6 +229,7 @@ class Merge {
 
   Part part_;
   int64_t n_left_, n_right_;
+  double least_;
   std::vector<double>& d_;
   View u_, v_;
   double alpha_ = 0, beta_ = 0;
@@ -237,15 +239,16 @@ class Merge {
   std::vector<double> poles_, weights_;
 };
 
-void solve(const Part& part, std::vector<double>& d, std::vector<double>& e, const View& u, const View& v) {
+void solve(const Part& part, std::vector<double>& d, std::vector<double>& e, double least, const View& u,
+           const View& v) {
   const View own_u = u.rows > 0 ? u.block(part.first, part.first, part.n, part.n) : View{nullptr, 0, part.n, 0};
   const View own_v = v.block(part.first, part.first, part.n + part.extra, part.n + part.extra);
   if (part.n <= leaf_rows)
     return bidiagonal_qr(d.data() + part.first, e.data() + part.first, part.n, part.extra, own_u, own_v);
   const int64_t n_left = part.n / 2, n_right = part.n - n_left - 1;
-  solve({part.first, n_left, 1}, d, e, u, v);
-  solve({part.first + n_left + 1, n_right, part.extra}, d, e, u, v);
-  Merge(part, n_left, d, e, own_u, own_v).run();
+  solve({part.first, n_left, 1}, d, e, least, u, v);
+  solve({part.first + n_left + 1, n_right, part.extra}, d, e, least, u, v);
+  Merge(part, n_left, d, e, least, own_u, own_v).run();
 }
 
 }  // namespace
@@ -255,7 +258,10 @@ Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e, bool has_le
   const int64_t rows = has_left ? n : 0;  // of u
   const Dense u = Dense::identity(rows, n), v = Dense::identity(n, n);
   e.resize(d.size());
-  solve({0, n, 0}, d, e, u.view(), v.view());
+  // What is left of a matrix of low rank is rounding, then rounding of that, until squares are no numbers any more.
+  double largest = 0;
+  for (size_t i = 0; i < d.size(); ++i) largest = std::max({largest, std::abs(d[i]), std::abs(e[i])});
+  solve({0, n, 0}, d, e, std::numeric_limits<double>::epsilon() * largest, u.view(), v.view());
   std::vector<int64_t> order(d.size());
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(),

@@ -8,6 +8,7 @@
 #include "engine/ops/matmul/matmul.h"
 #include "engine/rng.h"
 #include "engine/tensor.h"
+#include "tests/support/distance.h"
 
 /// Matrices and distances for the tests of engine/linalg.
 namespace headroom::testing {
@@ -20,15 +21,6 @@ inline Tensor random_matrix(const Shape& shape, uint64_t seed, DType dtype = DTy
   return engine::random_normal(shape, 0, 1, engine::Rng(seed).take("matrix", shape.numel() + 1), dtype);
 }
 
-/// max |a - b|.
-inline double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double largest = x.size() == y.size() ? 0 : INFINITY;
-  for (size_t i = 0; i < x.size() && i < y.size(); ++i)
-    if (!(std::abs(x[i] - y[i]) <= largest)) largest = std::abs(x[i] - y[i]);
-  return largest;
-}
-
 /// max |qᵀ·q - I| over a stack.
 inline double defect(const Tensor& q) {
   const Tensor gram = engine::matmul(q, q, true, false);
@@ -37,7 +29,7 @@ inline double defect(const Tensor& q) {
   double largest = 0;
   for (int64_t i = 0; i < gram.numel(); ++i) {
     const double wanted = i / n % n == i % n ? 1 : 0;
-    if (const double off = std::abs(x[static_cast<size_t>(i)] - wanted); !(off <= largest)) largest = off;
+    largest = std::max(largest, apart(x[static_cast<size_t>(i)], wanted));
   }
   return largest;
 }
@@ -90,7 +82,7 @@ inline std::vector<double> reference_values(const Tensor& a) {
 /// max |s / wanted - 1|.
 inline double worst_relative(const std::vector<double>& s, const std::vector<double>& wanted) {
   double worst = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) worst = std::max(worst, std::abs(s[i] / wanted[i] - 1));
+  for (size_t i = 0; i < wanted.size(); ++i) worst = std::max(worst, apart(s[i] / wanted[i], 1));
   return worst;
 }
 

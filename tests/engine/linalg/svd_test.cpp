@@ -50,6 +50,7 @@ TEST_CASE("svd rebuilds its matrix from orthonormal factors and falling values")
                                {70, 69},
                                {150, 20},
                                {20, 150},
+                               {130, 110},
                                {3, 2, 17, 11}}) {
       check_svd(random_matrix(shape, 1), method);
       check_svd(Tensor::zeros(shape, DType::f64), method);
