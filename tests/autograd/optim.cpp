@@ -12,10 +12,12 @@
 #include "engine/rng.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 using namespace headroom;
 using namespace headroom::autograd;
 using testing::contains;
+using testing::distance;
 using Values = std::vector<double>;
 
 namespace {
@@ -416,12 +418,6 @@ TEST_CASE("muon: matrices move along an orthogonal factor, the rest as AdamW mov
   const auto one = make_optimizer(muon, turned.arena), two = make_optimizer({.kind = "adamw", .lr = 0.01}, plain.arena);
   const Tensor before = turned.middle.value().clone();
   turned.step(*one, 0.1), plain.step(*two, 0.01);
-  const auto distance = [](const Tensor& a, const Tensor& b) {
-    double most = 0;
-    const Values x = a.to_vector<double>(), y = b.to_vector<double>();
-    for (size_t i = 0; i < x.size(); ++i) most = std::max(most, std::fabs(x[i] - y[i]));
-    return most;
-  };
   CHECK(distance(turned.in.value(), plain.in.value()) < 1e-14);
   CHECK(distance(turned.bias.value(), plain.bias.value()) < 1e-14);
   CHECK(distance(turned.middle.value(), plain.middle.value()) > 0.01);

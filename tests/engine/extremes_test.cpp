@@ -10,6 +10,7 @@
 #include "engine/optim/update.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 using namespace headroom;
 using namespace headroom::engine;
@@ -18,17 +19,6 @@ namespace {
 
 Tensor drawn(const Shape& shape, DType dtype, uint64_t seed = 5) {
   return random_normal(shape, 0, 1, {seed, 0, 0}, DType::f32).to(dtype);
-}
-
-/// Largest |a - b| against the largest |b|.
-double difference(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double most = 0, largest = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    largest = std::max(largest, std::fabs(y[i]));
-    most = std::fabs(x[i] - y[i]) <= most ? most : std::fabs(x[i] - y[i]);  // NaN stays
-  }
-  return most / largest;
 }
 
 }  // namespace
@@ -84,14 +74,14 @@ TEST_CASE("rms_norm and layer_norm do not depend on their input's magnitude") {
         const Tensor far = scale(x, factor);
         const RmsNorm r = rms_norm(far, w, 0);
         const LayerNorm l = layer_norm(far, w, w, 0);
-        CHECK(difference(r.y, rms.y) < 2e-6);
-        CHECK(difference(l.y, layer.y) < 2e-6);
+        CHECK(testing::relative_distance(r.y, rms.y) < 2e-6);
+        CHECK(testing::relative_distance(l.y, layer.y) < 2e-6);
         const RmsNormGrad rg = rms_norm_grad(dy, far, w, r.inv_rms, true, true);
         const LayerNormGrad lg = layer_norm_grad(dy, far, w, l.mean, l.inv_std, true, true);
-        CHECK(difference(scale(rg.dx, factor), rms_back.dx) < 4e-6);
-        CHECK(difference(scale(lg.dx, factor), layer_back.dx) < 4e-6);
-        CHECK(difference(rg.dweight, rms_back.dweight) < 4e-6);
-        CHECK(difference(lg.dweight, layer_back.dweight) < 4e-6);
+        CHECK(testing::relative_distance(scale(rg.dx, factor), rms_back.dx) < 4e-6);
+        CHECK(testing::relative_distance(scale(lg.dx, factor), layer_back.dx) < 4e-6);
+        CHECK(testing::relative_distance(rg.dweight, rms_back.dweight) < 4e-6);
+        CHECK(testing::relative_distance(lg.dweight, layer_back.dweight) < 4e-6);
       }
     }
   }

@@ -11,6 +11,7 @@
 #include "engine/philox.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 using namespace headroom::engine;
 
@@ -106,11 +107,11 @@ TEST_CASE("bf16 products: every layout, k beyond one block, a bias and what is a
                       static_cast<float>(a[static_cast<size_t>(a_turned ? p * s.m + i : i * s.k + p)])) *
                   static_cast<double>(static_cast<float>(b[static_cast<size_t>(b_turned ? j * s.k + p : p * s.n + j)]));
             const auto at = static_cast<size_t>(i * s.n + j);
-            worst = std::max(worst, std::fabs(static_cast<double>(exact[at]) - want));
+            worst = std::max(worst, headroom::testing::apart(static_cast<double>(exact[at]), want));
             want +=
                 static_cast<double>(bias[static_cast<size_t>(j)]) + static_cast<double>(static_cast<float>(added[at]));
-            worst_rounded =
-                std::max(worst_rounded, std::fabs(static_cast<double>(rounded[at]) - want) / (1 + std::fabs(want)));
+            worst_rounded = std::max(worst_rounded, headroom::testing::apart(static_cast<double>(rounded[at]), want) /
+                                                        (1 + std::fabs(want)));
           }
         CHECK(worst < 1e-7 * static_cast<double>(s.k) + 1e-6);  // k roundings of sums below √k
         CHECK(worst_rounded < 0x1p-8);

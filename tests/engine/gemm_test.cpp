@@ -12,6 +12,7 @@
 #include "engine/parallel.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace headroom::engine {
 namespace {
@@ -59,7 +60,7 @@ TEST_CASE("a product of many tiles is that of the plain loops, through our kerne
       const ProductPathScope scope(path);
       const std::vector<float> got = product<float>(size, in);
       double worst = 0;
-      for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(got[i] - want[i]));
+      for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, testing::apart(got[i], want[i]));
       INFO(size.m << " x " << size.n << " x " << size.k << ", path " << static_cast<int>(path));
       CHECK(worst < 1e-6 * std::sqrt(static_cast<double>(size.k)) * 4);  // each term is rounded to 2^-24 of about 1
     }

@@ -7,10 +7,12 @@
 #include "engine/optim/update.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 using namespace headroom;
 using namespace headroom::engine;
 using testing::contains;
+using testing::distance;
 
 namespace {
 
@@ -36,13 +38,6 @@ constexpr StepState third{.updates = 2, .learning_rate = 0.01, .gradient_factor 
 constexpr AdamConfig adam{
     .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-6, .decoupled_decay = 0.1, .l2_decay = 0.05, .decayed = 30000};
 
-double farthest(const Tensor& a, const Tensor& b) {
-  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
-  double most = 0;
-  for (size_t i = 0; i < x.size(); ++i) most = std::max(most, std::fabs(x[i] - y[i]) / std::max(1.0, std::fabs(y[i])));
-  return most;
-}
-
 }  // namespace
 
 TEST_CASE("adam: the kernel agrees with the reference loops, with and without bf16 copies") {
@@ -56,7 +51,7 @@ TEST_CASE("adam: the kernel agrees with the reference loops, with and without bf
   // fma rounds once where the loops round twice.
   for (const auto& [x, y] :
        {std::pair{fast.values, loops.values}, {fast.mean, loops.mean}, {fast.square, loops.square}})
-    CHECK(farthest(x, y) < 1e-6);
+    CHECK(distance(x, y) < 1e-6);
   CHECK((fast.values.to_vector<float>() == plain.values.to_vector<float>()));
   for (const Arrays& arrays : {fast, loops})
     CHECK((arrays.copies.to_vector<float>() == arrays.values.to(DType::bf16).to_vector<float>()));
@@ -189,9 +184,9 @@ TEST_CASE("muon: one step is the formula, in f64 and nearly so in f32, for wide 
         third.learning_rate * std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns)));
     std::vector<double> want;
     for (size_t i = 0; i < p.size(); ++i) want.push_back((1 - third.learning_rate * 0.1) * p[i] - rate * turned[i]);
-    CHECK(farthest(exact.values, Tensor::from<double>({n}, want)) < 1e-13);
-    CHECK(farthest(exact.momentum, Tensor::from<double>({n}, mean)) < 1e-13);
-    CHECK(farthest(single.values, exact.values) < 2e-6);
+    CHECK(distance(exact.values, Tensor::from<double>({n}, want)) < 1e-13);
+    CHECK(distance(exact.momentum, Tensor::from<double>({n}, mean)) < 1e-13);
+    CHECK(distance(single.values, exact.values) < 2e-6);
     CHECK((single.copies.to_vector<float>() == single.values.to(DType::bf16).to_vector<float>()));
   }
 }

@@ -13,6 +13,7 @@
 #include "engine/transfer.h"
 #include "models/transformer.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace headroom::models {
 namespace {
@@ -60,7 +61,7 @@ double distance(const Tensor& got, const std::vector<double>& want, double floor
   REQUIRE(values.size() == want.size());
   double worst = 0, scale = floor;
   for (size_t i = 0; i < want.size(); ++i) {
-    worst = std::max(worst, std::isfinite(values[i]) ? std::abs(values[i] - want[i]) : INFINITY);
+    worst = std::max(worst, testing::apart(values[i], want[i]));
     scale = std::max(scale, std::abs(want[i]));
   }
   return worst / scale;

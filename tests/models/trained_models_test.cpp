@@ -10,6 +10,7 @@
 #include "models/checkpoints/model_files.h"
 #include "models/model_cache.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/folder.h"
 
 namespace headroom::models {
@@ -39,9 +40,9 @@ double worst_difference(const Transformer& model, const Json& text) {
     const auto at = text["positions"][i].get<int64_t>();
     const Tensor logits = model.readout(Var(h.value().slice(1, at, at + 1).contiguous())).value();  // (1, 1, V)
     const float* z = logits.data<float>();
-    worst = std::max(worst, std::abs(engine::log_sum_exp(z, logits.dim(2)) - text["logsumexp"][i].get<double>()));
+    worst = std::max(worst, testing::apart(engine::log_sum_exp(z, logits.dim(2)), text["logsumexp"][i].get<double>()));
     for (const Json& known : text["top10"][i])
-      worst = std::max(worst, std::abs(z[known[0].get<int64_t>()] - known[1].get<double>()));
+      worst = std::max(worst, testing::apart(z[known[0].get<int64_t>()], known[1].get<double>()));
   }
   return worst;
 }

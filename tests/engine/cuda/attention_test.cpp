@@ -13,6 +13,7 @@
 #include "engine/ops/rope/rope.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace {
 
@@ -80,20 +81,6 @@ std::vector<Named> run(const Sizes& p, const Operands& in) {
   return out;
 }
 
-/// The largest difference, in units of the largest number; infinities must be the same.
-double difference(const Tensor& got, const Tensor& want) {
-  const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
-  double largest = 0, size = 1e-30;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i]) continue;
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return INFINITY;
-    largest = std::max(largest, std::fabs(a[i] - b[i]));
-  }
-  for (const double x : b)
-    if (std::isfinite(x)) size = std::max(size, std::fabs(x));
-  return largest / size;
-}
-
 /// Twice on the GPU, once by the reference loops in f64 on what the dtype holds.
 void check(const Sizes& p, DType dtype, double tolerance) {
   const Operands rounded(p, dtype);
@@ -106,8 +93,8 @@ void check(const Sizes& p, DType dtype, double tolerance) {
   for (size_t i = 0; i < want.size(); ++i) {
     INFO(name_of(dtype) << " " << p.str() << ": " << want[i].name);
     REQUIRE(got[i].value.shape() == want[i].value.shape());
-    CHECK(difference(got[i].value, want[i].value) <= tolerance);
-    CHECK(difference(again[i].value, got[i].value) == 0);
+    CHECK(testing::relative_distance(got[i].value, want[i].value) <= tolerance);
+    CHECK(testing::relative_distance(again[i].value, got[i].value) == 0);
   }
 }
 

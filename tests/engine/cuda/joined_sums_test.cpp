@@ -13,6 +13,7 @@
 #include "engine/transfer.h"
 #include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace {
 
@@ -25,21 +26,10 @@ using engine::Tensor;
 
 using testing::gpu;
 using testing::has_gpu;
+using testing::relative_distance;
 
 Tensor normal(const Shape& shape, uint64_t seed) {
   return engine::random_normal(shape, 0, 1, {seed, 0, 0}, DType::f32);
-}
-
-/// The largest difference, as a share of the largest number of `want`.
-double difference(const Tensor& got, const Tensor& want) {
-  REQUIRE(got.shape() == want.shape());
-  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
-  double most = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    most = std::isnan(a[i]) ? HUGE_VAL : std::max(most, std::fabs(a[i] - b[i]));
-    size = std::max(size, std::fabs(b[i]));
-  }
-  return most / size;
 }
 
 /// Two layers with a residual, whose norm's leaves are used twice, and a third norm.
@@ -76,7 +66,7 @@ TEST_CASE("joined sums: more than one launch takes, each with the bits that it h
                    Tensor::empty({1 + 13 * i % 67}, DType::f32, gpu)});
   JoinedSums::join(all, true);  // nothing lives here: at once
   for (const auto& [chunks, to] : all) {
-    CHECK(difference(to, engine::sum(chunks.to(engine::cpu).to(DType::f64), {0}, false)) < 1e-5);
+    CHECK(relative_distance(to, engine::sum(chunks.to(engine::cpu).to(DType::f64), {0}, false)) < 1e-5);
     const Tensor alone = Tensor::empty(to.shape(), DType::f32, gpu);
     JoinedSums::join({{chunks, alone}}, false);
     CHECK(alone.to_vector<float>() == to.to_vector<float>());
@@ -129,8 +119,8 @@ TEST_CASE("joined sums: gradients of norms and biases in an arena, in f32 and wi
     copies.backward(x.to(DType::bf16).to(gpu), target.to(gpu));
     for (size_t i = 0; i < here.leaves.size(); ++i) {
       CAPTURE(pass, i);
-      CHECK(difference(there.at(i).grad(), here.at(i).grad()) < 1e-5);
-      CHECK(difference(copies.at(i).grad(), here.at(i).grad()) < 0.03);
+      CHECK(relative_distance(there.at(i).grad(), here.at(i).grad()) < 1e-5);
+      CHECK(relative_distance(copies.at(i).grad(), here.at(i).grad()) < 0.03);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "engine/transfer.h"
 #include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using namespace headroom;
 using namespace headroom::engine;
 
+using testing::distance;
 using testing::gpu;
 using testing::has_gpu;
 constexpr int64_t size = 5003;  ///< several blocks, and a rest after the last pack
@@ -37,13 +39,6 @@ struct Arrays {
   }
 };
 
-double farthest(const Tensor& a, const Tensor& b) {
-  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
-  double most = 0;
-  for (size_t i = 0; i < x.size(); ++i) most = std::max(most, std::fabs(x[i] - y[i]) / std::max(1.0, std::fabs(y[i])));
-  return most;
-}
-
 constexpr StepState third{.updates = 2, .learning_rate = 0.01, .gradient_factor = 0.25};
 
 }  // namespace
@@ -59,9 +54,9 @@ TEST_CASE("adam and sgd on the GPU do what they do on the CPU, wherever the arra
       Arrays want(cpu, dtype, shift), got(gpu, dtype, shift);
       adam_inplace(want.values, want.gradients, want.mean, want.square, want.copies, adam, state_with(third, cpu));
       adam_inplace(got.values, got.gradients, got.mean, got.square, got.copies, adam, state_with(third, gpu));
-      CHECK(farthest(got.values, want.values) < bound);
-      CHECK(farthest(got.mean, want.mean) < bound);
-      CHECK(farthest(got.square, want.square) < bound);
+      CHECK(distance(got.values, want.values) < bound);
+      CHECK(distance(got.mean, want.mean) < bound);
+      CHECK(distance(got.square, want.square) < bound);
       if (got.copies.defined())
         CHECK((got.copies.to_vector<float>() == got.values.to(cpu).to(DType::bf16).to_vector<float>()));
       for (const SgdConfig& sgd : {SgdConfig{.momentum = 0.9, .nesterov = true, .l2_decay = 0.1, .decayed = 77},
@@ -73,8 +68,8 @@ TEST_CASE("adam and sgd on the GPU do what they do on the CPU, wherever the arra
           const bool has = sgd.momentum > 0;
           sgd_inplace(want.values, want.gradients, has ? want.mean : none, want.copies, sgd, state_with(step, cpu));
           sgd_inplace(got.values, got.gradients, has ? got.mean : none, got.copies, sgd, state_with(step, gpu));
-          CHECK(farthest(got.values, want.values) < 4 * bound);
-          CHECK(farthest(got.mean, want.mean) < 4 * bound);
+          CHECK(distance(got.values, want.values) < 4 * bound);
+          CHECK(distance(got.mean, want.mean) < 4 * bound);
         }
     }
 }

@@ -18,6 +18,7 @@
 #include "engine/transfer.h"
 #include "tests/op_suite/quantized_data.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace {
@@ -30,23 +31,12 @@ using engine::QuantizedMatrix;
 using engine::Shape;
 using engine::Tensor;
 using testing::error_of;
+using testing::relative_distance;
 
 constexpr Device cuda{Device::Kind::cuda, 0};
 
 Tensor random(const engine::Shape& shape, uint64_t seed, DType dtype = DType::f32) {
   return engine::random_uniform(shape, -1, 1, engine::RngKey{seed, 0}).to(dtype);
-}
-
-/// The largest difference, in units of the largest number.
-double distance(const Tensor& got, const Tensor& want) {
-  REQUIRE(got.shape() == want.shape());
-  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
-  double worst = 0, scale = 1e-30;
-  for (size_t i = 0; i < a.size(); ++i) {
-    worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
-    scale = std::max(scale, std::abs(b[i]));
-  }
-  return worst / scale;
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
@@ -92,12 +82,12 @@ TEST_CASE("a layer in f64, whose bias the library cannot add", "[cuda]") {
   const Tensor x = random({7, 13}, 1, DType::f64), w = random({5, 13}, 2, DType::f64),
                bias = random({5}, 3, DType::f64);
   const Tensor dy = random({7, 5}, 4, DType::f64);
-  CHECK(distance(engine::linear(x.to(cuda), w.to(cuda), bias.to(cuda)), engine::linear(x, w, bias)) < 1e-14);
+  CHECK(relative_distance(engine::linear(x.to(cuda), w.to(cuda), bias.to(cuda)), engine::linear(x, w, bias)) < 1e-14);
   const auto got = engine::linear_grad(dy.to(cuda), x.to(cuda), w.to(cuda), true, true, true, true);
   const auto want = engine::linear_grad(dy, x, w, true, true, true, true);
-  CHECK(distance(got.dx, want.dx) < 1e-14);
-  CHECK(distance(got.dweight, want.dweight) < 1e-14);
-  CHECK(distance(got.dbias, want.dbias) < 1e-14);
+  CHECK(relative_distance(got.dx, want.dx) < 1e-14);
+  CHECK(relative_distance(got.dweight, want.dweight) < 1e-14);
+  CHECK(relative_distance(got.dbias, want.dbias) < 1e-14);
 }
 
 TEST_CASE("a layer's gradients are the same bits whichever are asked for", "[cuda]") {
@@ -124,8 +114,8 @@ TEST_CASE("a layer's gradients are written to their places, those of bf16 unroun
     CHECK(same_bits(got.dbias.to(dtype), want.dbias));
     const auto exact =
         engine::linear_grad(dy.to(DType::f64), x.to(DType::f64), w.to(DType::f64), false, true, true, true);
-    CHECK(distance(got.dweight, exact.dweight) < 1e-6);
-    CHECK(distance(got.dbias, exact.dbias) < 1e-6);
+    CHECK(relative_distance(got.dweight, exact.dweight) < 1e-6);
+    CHECK(relative_distance(got.dbias, exact.dbias) < 1e-6);
     // One place for two gradients that are one product: neither is written there.
     const auto apart = engine::linear_grad(dy, x, w, false, true, true, true, {places.dweight, {}});
     CHECK(apart.dweight.raw() != places.dweight.raw());
@@ -145,7 +135,7 @@ TEST_CASE("a bias's gradient by itself: packs, rows in chunks, rows with gaps", 
       const DType kept = dtype == DType::f64 ? dtype : DType::f32;
       const engine::LinearPlaces places{Tensor::empty({width, 8}, kept, cuda), Tensor::empty({width}, kept, cuda)};
       const auto got = engine::linear_grad(dy.to(cuda), x, w, false, true, true, true, places);
-      CHECK(distance(got.dbias, exact) < (dtype == DType::f64 ? 1e-14 : 2e-6));
+      CHECK(relative_distance(got.dbias, exact) < (dtype == DType::f64 ? 1e-14 : 2e-6));
       CHECK(same_bits(engine::linear_grad(gaps, x, w, false, false, true, true).dbias.to(dtype), got.dbias.to(dtype)));
     }
 }
@@ -166,7 +156,7 @@ TEST_CASE("logits of an odd width are padded rows, which products take as aligne
     CHECK(count_of("plain product", [&] { y = engine::linear(x, of_w.matrix, of_bias.matrix, true); }) == 0);
     CHECK(count_of("plain product", [&] { y_packed = engine::linear(x, w, bias); }) == (are_refused ? 1 : 0));
     CHECK(y.row_stride() == (dtype == DType::f32 ? 68 : 72));
-    CHECK(distance(y, y_packed) < bound);
+    CHECK(relative_distance(y, y_packed) < bound);
     const Tensor dy_packed = random({2, 36, 67}, 4, dtype).to(cuda),
                  dy = engine::padded_rows({2, 36, 67}, dtype, cuda, true),
                  gaps = dy.as_rows().with_padding(72, engine::padded_width(67, dtype), true);
@@ -180,9 +170,9 @@ TEST_CASE("logits of an odd width are padded rows, which products take as aligne
             want = engine::linear_grad(dy_packed, x, w, true, true, true, true, {}, added);
           }) == (are_refused ? 2 : 0));
     CHECK(got.dweight.raw() == of_dw.matrix.raw());
-    CHECK(distance(got.dx, want.dx) < bound);
-    CHECK(distance(got.dweight, want.dweight) < bound);
-    CHECK(distance(got.dbias, want.dbias) < bound);
+    CHECK(relative_distance(got.dx, want.dx) < bound);
+    CHECK(relative_distance(got.dweight, want.dweight) < bound);
+    CHECK(relative_distance(got.dbias, want.dbias) < bound);
     for (const Room* room : {&of_w, &of_bias, &of_dw, &of_db}) CHECK(room->is_intact());
     CHECK(engine::linear(x.slice(1, 0, 1).slice(0, 0, 1), w, bias, true).is_contiguous());
     CHECK(engine::linear(x, w.slice(0, 0, 63), {}, true).is_contiguous());
@@ -232,7 +222,8 @@ TEST_CASE("SwiGLU's hidden values of an odd width stay padded rows between produ
     std::vector<Tensor> got, want;
     CHECK(count_of("product: padded copy", [&] { got = run(true); }) == 0);
     want = run(false);
-    for (size_t i = 0; i < want.size(); ++i) CHECK(distance(got[i], want[i]) < (dtype == DType::f32 ? 1e-6 : 1e-2));
+    for (size_t i = 0; i < want.size(); ++i)
+      CHECK(relative_distance(got[i], want[i]) < (dtype == DType::f32 ? 1e-6 : 1e-2));
     CHECK(gate.is_intact());
     CHECK(up.is_intact());
   }
@@ -267,7 +258,7 @@ TEST_CASE("long products in bf16 take copies with extents of whole packs", "[cud
   const auto near = [](const Tensor& got, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
                        const Tensor& added) {
     const auto exact = [](const Tensor& x) { return x.defined() ? x.to(engine::cpu).to(DType::f32) : Tensor(); };
-    return distance(got, engine::matmul(exact(a), exact(b), transpose_a, transpose_b, exact(added))) < 8e-3;
+    return relative_distance(got, engine::matmul(exact(a), exact(b), transpose_a, transpose_b, exact(added))) < 8e-3;
   };
   const auto made = [](int64_t rows, int64_t columns, uint64_t seed) {
     return random({rows, columns}, seed, DType::bf16).to(cuda);
@@ -311,8 +302,8 @@ TEST_CASE("a product adds what it is given", "[cuda]") {
     for (const int64_t k : {7, 0}) {
       const Tensor a = random({2, 5, k}, 1, dtype), b = random({k, 6}, 2, dtype), added = random({2, 5, 6}, 3, dtype);
       const Tensor want = engine::matmul(a, b, false, false, added);
-      CHECK(distance(want, engine::add(engine::matmul(a, b), added)) == 0);
-      CHECK(distance(engine::matmul(a.to(cuda), b.to(cuda), false, false, added.to(cuda)), want) < 1e-6);
+      CHECK(relative_distance(want, engine::add(engine::matmul(a, b), added)) == 0);
+      CHECK(relative_distance(engine::matmul(a.to(cuda), b.to(cuda), false, false, added.to(cuda)), want) < 1e-6);
     }
   CHECK(error_of([&] {
           engine::matmul(random({5, 7}, 1), random({7, 6}, 2), false, false, random({6}, 3));
@@ -326,21 +317,21 @@ TEST_CASE("stacks of matrices are read where they lie", "[cuda]") {
     const Tensor heads = of.permute({0, 2, 1, 3});     // (B, H, T, d)
     return engine::matmul(heads, heads, false, true);  // (B, H, T, T)
   };
-  CHECK(distance(product(x.to(cuda)), product(x)) < 1e-6);
+  CHECK(relative_distance(product(x.to(cuda)), product(x)) < 1e-6);
   const Tensor columns = random({6, 8}, 2).slice(1, 2, 7);  // rows with a gap
-  CHECK(distance(engine::matmul(x.to(cuda), columns.to(cuda)), engine::matmul(x, columns)) < 1e-6);
+  CHECK(relative_distance(engine::matmul(x.to(cuda), columns.to(cuda)), engine::matmul(x, columns)) < 1e-6);
 }
 
 TEST_CASE("TF32 is off unless it is asked for", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
   const Tensor a = random({16, 64}, 1), b = random({64, 16}, 2), want = engine::matmul(a, b);
-  CHECK(distance(engine::matmul(a.to(cuda), b.to(cuda)), want) < 1e-6);
+  CHECK(relative_distance(engine::matmul(a.to(cuda), b.to(cuda)), want) < 1e-6);
   const engine::Tf32Scope scope;
-  const double error = distance(engine::matmul(a.to(cuda), b.to(cuda)), want);
+  const double error = relative_distance(engine::matmul(a.to(cuda), b.to(cuda)), want);
   CHECK(error < 2e-3);
   // cuBLASLt may, and need not, round the operands of so small a product.
   if (engine::cuda_status().starts_with("Emulated")) CHECK(error > 1e-5);
-  CHECK(distance(engine::matmul(a, b), want) == 0);
+  CHECK(relative_distance(engine::matmul(a, b), want) == 0);
 }
 
 TEST_CASE("quantised rows have the CPU's bits on the GPU", "[cuda]") {
@@ -366,12 +357,12 @@ TEST_CASE("quantised products of few and of many rows agree with the CPU's", "[c
         const Tensor x = random({rows, 768}, 1), bias = random({71}, 2);
         const Tensor want = engine::quantized_linear(x, w, bias);
         const QuantizedMatrix there = w.to(cuda);
-        CHECK(distance(engine::quantized_linear(x.to(cuda), there, bias.to(cuda)), want) < 2e-6);
+        CHECK(relative_distance(engine::quantized_linear(x.to(cuda), there, bias.to(cuda)), want) < 2e-6);
         // What begins where no word does: all rows but the first, and x one number further on.
         const Tensor shifted = random({rows * 768 + 1}, 3).slice(0, 1, rows * 768 + 1).reshape({rows, 768});
         const Tensor rest = engine::quantized_linear(shifted.contiguous(), w.rows_between(1, 71), {});
         const Tensor got = engine::quantized_linear(shifted.to(cuda), there.rows_between(1, 71), {});
-        CHECK(distance(got, rest) < 2e-6);
+        CHECK(relative_distance(got, rest) < 2e-6);
       }
 }
 

@@ -19,6 +19,7 @@
 #include "engine/transfer.h"
 #include "tests/engine/cuda/gpu.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace {
 
@@ -30,23 +31,10 @@ using engine::Tensor;
 
 using testing::gpu;
 using testing::has_gpu;
+using testing::relative_distance;
 
 Tensor normal(const Shape& shape, uint64_t seed = 1) {
   return engine::random_normal(shape, 0, 1, {seed, 0, 0}, DType::f64);
-}
-
-/// The largest difference, as a share of the largest number of `want`; infinite where one is NaN and the other not.
-double difference(const Tensor& got, const Tensor& want) {
-  REQUIRE(got.shape() == want.shape());
-  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
-  double most = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    if (std::isnan(a[i]) || std::isnan(b[i])) return HUGE_VAL;
-    if (a[i] != b[i]) most = std::max(most, std::fabs(a[i] - b[i]));
-    if (std::isfinite(b[i])) size = std::max(size, std::fabs(b[i]));
-  }
-  return size > 0 ? most / size : most;
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) { return a.to_vector<double>() == b.to_vector<double>(); }
@@ -80,7 +68,7 @@ TEST_CASE("sums of few results over many terms, along any axis, and their bits w
       const Tensor x = normal(shape).to(dtype), on_gpu = x.to(gpu);
       const Tensor got = engine::sum(on_gpu, axes, false);
       const Tensor want = engine::sum(x.to(DType::f64), axes, false);
-      CHECK(difference(got, want) < bound(dtype));
+      CHECK(relative_distance(got, want) < bound(dtype));
       CHECK(same_bits(engine::sum(shifted(on_gpu), axes, false), got));
     }
 }
@@ -100,7 +88,7 @@ TEST_CASE("extrema of long rows: the first of equal ones over all chunks, the fi
     const auto [y_want, index_want] = engine::max(on_cpu, {1}, false);
     CHECK((index.to_vector<int64_t>() == index_want.to_vector<int64_t>()));
     CHECK(index.to_vector<int64_t>()[1] == 8192);
-    CHECK(difference(y, y_want) == 0);
+    CHECK(relative_distance(y, y_want) == 0);
     CHECK((engine::min(x, {1}, false).index.to_vector<int64_t>() ==
            engine::min(on_cpu, {1}, false).index.to_vector<int64_t>()));
     CHECK(engine::argmax(x.slice(0, 2, 3)).item() == 16390);
@@ -116,12 +104,13 @@ TEST_CASE("softmax, its logarithm and gradients at widths around a warp's and a 
       const Tensor x = normal({3, n}).to(dtype), dy = normal({3, n}, 2).to(dtype);
       const Tensor y = engine::softmax(x.to(gpu)), logs = engine::log_softmax(x.to(gpu));
       const Tensor wide = x.to(DType::f64), wide_dy = dy.to(DType::f64);
-      CHECK(difference(y, engine::softmax(wide)) < bound(dtype));
-      CHECK(difference(logs, engine::log_softmax(wide)) < bound(dtype));
-      CHECK(difference(engine::softmax_grad(dy.to(gpu), y),
-                       engine::softmax_grad(wide_dy, y.to(engine::cpu).to(DType::f64))) < 2 * bound(dtype));
-      CHECK(difference(engine::log_softmax_grad(dy.to(gpu), logs),
-                       engine::log_softmax_grad(wide_dy, logs.to(engine::cpu).to(DType::f64))) < 2 * bound(dtype));
+      CHECK(relative_distance(y, engine::softmax(wide)) < bound(dtype));
+      CHECK(relative_distance(logs, engine::log_softmax(wide)) < bound(dtype));
+      CHECK(relative_distance(engine::softmax_grad(dy.to(gpu), y),
+                              engine::softmax_grad(wide_dy, y.to(engine::cpu).to(DType::f64))) < 2 * bound(dtype));
+      CHECK(relative_distance(engine::log_softmax_grad(dy.to(gpu), logs),
+                              engine::log_softmax_grad(wide_dy, logs.to(engine::cpu).to(DType::f64))) <
+            2 * bound(dtype));
       CHECK(same_bits(engine::softmax(shifted(x.to(gpu))), y));
     }
 }
@@ -130,7 +119,7 @@ TEST_CASE("softmax of rows with infinities and NaN is what it is on the CPU") {
   if (!has_gpu()) return;
   const float inf = HUGE_VALF;
   const Tensor x = Tensor::from<float>({5, 3}, {1, -inf, 2, -inf, -inf, -inf, 1, inf, 2, 1, NAN, 2, -inf, -inf, 3});
-  CHECK(difference(engine::softmax(x.to(gpu)), engine::softmax(x)) < 1e-6);
+  CHECK(relative_distance(engine::softmax(x.to(gpu)), engine::softmax(x)) < 1e-6);
 }
 
 TEST_CASE("norms of rows whose squares leave the dtype's range") {
@@ -143,17 +132,18 @@ TEST_CASE("norms of rows whose squares leave the dtype's range") {
         const Tensor w = normal({n}, 3).to(DType::f32), b = normal({n}, 4).to(DType::f32);
         const auto rms = engine::rms_norm(x.to(gpu), w.to(gpu), eps);
         const auto rms_want = engine::rms_norm(x.to(DType::f64), w.to(DType::f64), eps);
-        CHECK(difference(rms.y, rms_want.y) < 1e-5);
-        CHECK(difference(rms.inv_rms, rms_want.inv_rms) < 1e-5);
+        CHECK(relative_distance(rms.y, rms_want.y) < 1e-5);
+        CHECK(relative_distance(rms.inv_rms, rms_want.inv_rms) < 1e-5);
         const auto layer = engine::layer_norm(x.to(gpu), w.to(gpu), b.to(gpu), eps);
         const auto layer_want = engine::layer_norm(x.to(DType::f64), w.to(DType::f64), b.to(DType::f64), eps);
-        CHECK(difference(layer.y, layer_want.y) < 2e-5);
+        CHECK(relative_distance(layer.y, layer_want.y) < 2e-5);
       }
   for (const double size : {1e-300, 1e200, 1e305}) {
     CAPTURE(size);
     const Tensor x = engine::random_uniform({2, 33}, 0.2 * size, size, {6, 0, 0}, DType::f64), w = normal({33});
-    CHECK(difference(engine::rms_norm(x.to(gpu), w.to(gpu), 0).y, engine::rms_norm(x, w, 0).y) < 1e-13);
-    CHECK(difference(engine::layer_norm(x.to(gpu), w.to(gpu), {}, 0).y, engine::layer_norm(x, w, {}, 0).y) < 1e-12);
+    CHECK(relative_distance(engine::rms_norm(x.to(gpu), w.to(gpu), 0).y, engine::rms_norm(x, w, 0).y) < 1e-13);
+    CHECK(relative_distance(engine::layer_norm(x.to(gpu), w.to(gpu), {}, 0).y, engine::layer_norm(x, w, {}, 0).y) <
+          1e-12);
   }
 }
 
@@ -168,9 +158,9 @@ TEST_CASE("gradients of norms' weights over many rows, and the dtype of what a n
     const Tensor x64 = x.to(DType::f64), dy64 = dy.to(DType::f64), w64 = w.to(DType::f64);
     const auto y64 = engine::layer_norm(x64, w64, {}, 1e-5);
     const auto want = engine::layer_norm_grad(dy64, x64, w64, y64.mean, y64.inv_std, true, true);
-    CHECK(difference(got.dx, want.dx) < bound(dtype));
-    CHECK(difference(got.dweight, want.dweight) < bound(dtype));
-    CHECK(difference(got.dbias, want.dbias) < bound(dtype));
+    CHECK(relative_distance(got.dx, want.dx) < bound(dtype));
+    CHECK(relative_distance(got.dweight, want.dweight) < bound(dtype));
+    CHECK(relative_distance(got.dbias, want.dbias) < bound(dtype));
   }
 }
 
@@ -187,8 +177,8 @@ TEST_CASE("cross_entropy of long rows, held in shared memory or read again, and 
     const auto want = engine::cross_entropy(x.to(DType::f64), targets, true, -100, true);
     CHECK(got.loss.dtype() == engine::statistic_dtype(dtype));
     CHECK(got.dlogits.dtype() == dtype);
-    CHECK(difference(got.loss, want.loss) < 2e-6);
-    CHECK(difference(got.dlogits, want.dlogits) < bound(dtype));
+    CHECK(relative_distance(got.loss, want.loss) < 2e-6);
+    CHECK(relative_distance(got.dlogits, want.dlogits) < bound(dtype));
     const auto alone = engine::cross_entropy(x.to(gpu), targets.to(gpu), true, -100, false);
     CHECK(same_bits(alone.loss, got.loss));
   }
@@ -209,9 +199,9 @@ TEST_CASE("cross_entropy of padded rows: the numbers of packed ones, and zeros i
       const Tensor scored = Tensor::from<int64_t>({2, 3}, {0, n - 1, -100, n / 2, 1, last});
       const auto got = engine::cross_entropy(padded, scored.to(gpu), true, -100, true);
       const auto want = engine::cross_entropy(x.to(gpu), scored.to(gpu), true, -100, true);
-      CHECK(difference(got.loss, want.loss) < 2e-6);
+      CHECK(relative_distance(got.loss, want.loss) < 2e-6);
       CHECK(std::isnan(got.loss.item()) == (last == n));
-      CHECK(difference(got.dlogits, want.dlogits) < bound(dtype));
+      CHECK(relative_distance(got.dlogits, want.dlogits) < bound(dtype));
       const int64_t stride = got.dlogits.row_stride();
       REQUIRE(stride == engine::padded_width(n, dtype));
       const Tensor whole = Tensor::empty({6, stride}, dtype);
@@ -222,7 +212,7 @@ TEST_CASE("cross_entropy of padded rows: the numbers of packed ones, and zeros i
       const Tensor factor = Tensor::full({}, -2.5, got.loss.dtype()).to(gpu);
       const auto scaled = engine::cross_entropy_grad(factor, got.dlogits);
       CHECK(scaled.shares_storage(got.dlogits));
-      CHECK(difference(scaled, engine::cross_entropy_grad(factor, want.dlogits)) < bound(dtype));
+      CHECK(relative_distance(scaled, engine::cross_entropy_grad(factor, want.dlogits)) < bound(dtype));
     }
   }
 }
@@ -245,7 +235,7 @@ TEST_CASE("a loss's gradient times dy, where dy is 1 and where it is not") {
       return engine::cross_entropy_grad(Tensor::full({}, dy).to(gpu), d.to(gpu).clone());
     };
     CHECK(same_bits(times(1), d));
-    CHECK(difference(times(-2.5), engine::cross_entropy_grad(Tensor::full({}, -2.5), d)) < 1e-7);
+    CHECK(relative_distance(times(-2.5), engine::cross_entropy_grad(Tensor::full({}, -2.5), d)) < 1e-7);
   }
 }
 
@@ -255,7 +245,7 @@ TEST_CASE("kl_divergence of long rows; equal logits give exactly 0") {
   const Tensor counted = Tensor::from<bool>({5}, {true, false, true, true, false});
   const auto got = engine::kl_divergence(x.to(gpu), teacher.to(gpu), counted.to(gpu), true, true);
   const auto want = engine::kl_divergence(x.to(DType::f64), teacher.to(DType::f64), counted, true, true);
-  CHECK(difference(got.loss, want.loss) < 2e-6);
-  CHECK(difference(got.dlogits, want.dlogits) < 4e-6);
+  CHECK(relative_distance(got.loss, want.loss) < 2e-6);
+  CHECK(relative_distance(got.dlogits, want.dlogits) < 4e-6);
   CHECK(engine::kl_divergence(x.to(gpu), x.to(gpu), {}, true, false).loss.item() == 0);
 }

@@ -8,6 +8,7 @@
 #include "engine/rng.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace {
@@ -17,6 +18,7 @@ using engine::AttentionOptions;
 using engine::Device;
 using engine::DType;
 using engine::Tensor;
+using testing::distance;
 using testing::error_of;
 
 constexpr Device cuda{Device::Kind::cuda, 0};
@@ -30,14 +32,6 @@ struct Case {
 /// Numbers that f16 holds.
 Tensor random(const engine::Shape& shape, uint64_t seed) {
   return engine::random_uniform(shape, -1, 1, engine::RngKey{seed, 0}).to(DType::f16).to(DType::f64);
-}
-
-double distance(const Tensor& got, const Tensor& want) {
-  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
-  return worst;
 }
 
 Tensor there(const Tensor& x) { return x.to(DType::f16).to(cuda); }

@@ -14,6 +14,7 @@
 #include "engine/rng.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace {
 
@@ -44,18 +45,6 @@ Tensor product(Multiply multiply, const Tensor& a, const Tensor& b, bool transpo
   multiply(blas_product(DType::f32, m, n, k, transpose_a, transpose_b),
            {there_a.raw(), there_b.raw(), y.mutable_raw()});
   return y.to(engine::cpu);
-}
-
-/// The largest difference, in units of the largest number.
-double distance(const Tensor& got, const Tensor& want) {
-  REQUIRE(got.shape() == want.shape());
-  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
-  double worst = 0, scale = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
-    scale = std::max(scale, std::abs(b[i]));
-  }
-  return worst / scale;
 }
 
 /// Root of the mean square of y's errors, each in units of its Σ|a||b|.
@@ -93,17 +82,18 @@ TEST_CASE("a split product of f32 takes any layout, stack, epilogue and place", 
         const Tensor stored_a = a.slice(2, 0, row_a - 3), stored_b = b.slice(1, 0, transpose_b ? k : n);
         const Tensor want =
             engine::add(engine::matmul(stored_a, stored_b, transpose_a, transpose_b, old.slice(2, 0, n)), bias);
-        CHECK(distance(y.slice(2, 0, n), want) < 1e-6);
-        CHECK(distance(y.slice(2, n, row_y), old.slice(2, n, row_y)) == 0);  // the gaps between rows
+        CHECK(testing::relative_distance(y.slice(2, 0, n), want) < 1e-6);
+        CHECK(testing::relative_distance(y.slice(2, n, row_y), old.slice(2, n, row_y)) == 0);  // the gaps between rows
         if (!transpose_a) continue;
         // As a layer's gradient: Σ over the rows of a beside the product.
         p = blas_product(DType::f32, m, n, k, true, transpose_b, BlasEpilogue::bias_grad);
         p.row_a = row_a, p.row_b = row_b;
         const Tensor sums = Tensor::empty({m}, DType::f32, cuda), dw = Tensor::empty({m, n}, DType::f32, cuda);
         engine::cuda::split_product(p, {there_a.raw(), there_b.raw(), dw.mutable_raw(), nullptr, sums.mutable_raw()});
-        CHECK(distance(sums, engine::sum(stored_a.slice(0, 0, 1).reshape({k, m}), {0}, false)) < 1e-6);
-        CHECK(distance(dw, engine::matmul(stored_a.slice(0, 0, 1).reshape({k, m}), stored_b, true, transpose_b)) <
+        CHECK(testing::relative_distance(sums, engine::sum(stored_a.slice(0, 0, 1).reshape({k, m}), {0}, false)) <
               1e-6);
+        CHECK(testing::relative_distance(
+                  dw, engine::matmul(stored_a.slice(0, 0, 1).reshape({k, m}), stored_b, true, transpose_b)) < 1e-6);
       }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/rng.h"
 #include "tests/op_suite/quantized_data.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 
 namespace headroom::engine {
 namespace {
@@ -63,7 +64,7 @@ void check(const Tensor& y, const Truth& want, double bound) {
   REQUIRE(got.size() == want.y.size());
   double worst = 0;
   for (size_t i = 0; i < got.size(); ++i)
-    worst = std::max(worst, std::fabs(got[i] - want.y[i]) / (want.size[i] + 1e-30));
+    worst = std::max(worst, testing::apart(got[i], want.y[i]) / (want.size[i] + 1e-30));
   CHECK(worst < bound);
 }
 

@@ -12,6 +12,7 @@
 #include "models/tokenizers/sentencepiece_model.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::apart;
 using testing::checkpoints;
 using testing::contains;
 using testing::error_of;
@@ -38,8 +40,7 @@ double distance_to(const Json& fixture, const Tensor& logits, size_t first = 0) 
   double worst = 0;
   size_t i = 0;
   for (size_t row = first; row < fixture["logits"].size(); ++row)
-    for (const Json& theirs : fixture["logits"][row])
-      worst = std::max(worst, std::abs(ours[i++] - theirs.get<double>()));
+    for (const Json& theirs : fixture["logits"][row]) worst = std::max(worst, apart(ours[i++], theirs.get<double>()));
   REQUIRE(i == ours.size());
   return worst;
 }

@@ -5,6 +5,7 @@
 #include "models/checkpoints/model_edit.h"
 #include "models/rope_cache.h"
 #include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/distance.h"
 
 namespace headroom::testing {
 
@@ -134,7 +135,7 @@ inline double relative_difference(const std::vector<double>& a, const std::vecto
   double difference = 0, largest = 0;
   REQUIRE(a.size() == b.size());
   for (size_t i = 0; i < a.size(); ++i)
-    difference = std::max(difference, std::abs(a[i] - b[i])), largest = std::max(largest, std::abs(a[i]));
+    difference = std::max(difference, apart(a[i], b[i])), largest = std::max(largest, std::abs(a[i]));
   return difference / largest;
 }
 

@@ -10,6 +10,7 @@
 #include "models/rope_cache.h"
 #include "models/weights/sources.h"
 #include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/distance.h"
 #include "tests/tasks/compression/texts.h"
 
 namespace headroom::tasks {
@@ -19,19 +20,12 @@ using engine::DType;
 using engine::matmul;
 using testing::all_layers;
 using testing::contains;
+using testing::distance;
 
 TokenBatch some_texts() { return testing::texts_of(12, 0); }
 
 Calibration calibrated(const models::Transformer& model) {
   return calibrate(model, some_texts(), {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  const std::vector<double> x = a.to(DType::f64).to_vector<double>(), y = b.to(DType::f64).to_vector<double>();
-  double most = 0;
-  for (size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
-  return most;
 }
 
 Tensor logits_of_text(const models::Transformer& model) {
@@ -93,7 +87,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       const auto plan = uniform_plan(config, qk, VoMethod::none, head.qk_dim, 0, all_layers(config));
       const models::ModelEdit edit = heads.edit(plan);
       const auto compressed = models::load(*model, edit);
-      CHECK(largest_difference(logits_of_text(*compressed), before) < 2e-4 * size);
+      CHECK(distance(logits_of_text(*compressed), before) < 2e-4 * size);
       CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
     }
     for (const std::string& method : vo_method_names()) {
@@ -101,7 +95,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       const VoMethod vo = vo_method_named(method);
       const HeadDecompositions heads(*files, QkMethod::none, vo, calibration);
       const auto plan = uniform_plan(config, QkMethod::none, vo, 0, head.v_dim, all_layers(config));
-      CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), before) < 2e-4 * size);
+      CHECK(distance(logits_of_text(*models::load(*model, heads.edit(plan))), before) < 2e-4 * size);
     }
   }
 }
@@ -116,7 +110,7 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
     const QkMethod qk = qk_method_named(method);
     const HeadDecompositions heads(*files, qk, VoMethod::whitened, calibration);
     CompressionPlan plan = empty_plan(config, qk, VoMethod::whitened);
-    CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), before) == 0);
+    CHECK(distance(logits_of_text(*models::load(*model, heads.edit(plan))), before) == 0);
     // Key-value heads of a layer of unequal ranks, one as it is, values of another.
     plan.qk_ranks = {{4, 0}, {2, 4}};
     plan.vo_ranks = {{0, 3}, {0, 0}};
@@ -125,9 +119,9 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
     const auto compressed = models::load(*model, edit);
     CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
     CHECK(models::parameter_count(edit.config) == models::parameter_count(compressed_config(config, plan)));
-    CHECK(largest_difference(logits_of_text(*compressed), before) > 0);
-    CHECK(largest_difference(logits_of_text(*models::load(*files, edit, {.keep = models::Keep::computed})),
-                             logits_of_text(*compressed)) == 0);
+    CHECK(distance(logits_of_text(*compressed), before) > 0);
+    CHECK(distance(logits_of_text(*models::load(*files, edit, {.keep = models::Keep::computed})),
+                   logits_of_text(*compressed)) == 0);
 
     if (qk == QkMethod::pairs_even) continue;
     for (int64_t kv = 0; kv < 2; ++kv)
@@ -159,19 +153,19 @@ TEST_CASE("two key-value heads as one of twice the width are the original, and n
     const double size = std::sqrt(square_of(before) / static_cast<double>(before.numel()));
     const models::ModelEdit whole = heads.edit(plan);
     CHECK(whole.config.unequal_layers.at(1).groups.back().joined_keys == 2);
-    CHECK(largest_difference(logits_of_text(*models::load(*model, whole)), before) < 2e-4 * size);
+    CHECK(distance(logits_of_text(*models::load(*model, whole)), before) < 2e-4 * size);
     // A format of the cache has values carry what each adds to the output.
     CompressionPlan held = plan;
     for (const std::vector<int64_t>& layer : plan.qk_ranks) held.cache.emplace_back(layer.size());
-    CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(held))), before) < 2e-4 * size);
+    CHECK(distance(logits_of_text(*models::load(*model, heads.edit(held))), before) < 2e-4 * size);
 
     plan.qk_ranks[1][first] = head.qk_dim, plan.vo_ranks[1][first] = head.v_dim;
     const models::ModelEdit half = heads.edit(plan);
     const auto compressed = models::load(*model, half);
-    CHECK(largest_difference(logits_of_text(*compressed), before) > 0);
+    CHECK(distance(logits_of_text(*compressed), before) > 0);
     CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
-    CHECK(largest_difference(logits_of_text(*models::load(*files, half, {.keep = models::Keep::computed})),
-                             logits_of_text(*compressed)) == 0);
+    CHECK(distance(logits_of_text(*models::load(*files, half, {.keep = models::Keep::computed})),
+                   logits_of_text(*compressed)) == 0);
     // Of all maps of a rank those that look at one head each are some.
     const auto kv = static_cast<int64_t>(first);
     const auto tail = [&](bool is_vo, bool is_joined, int64_t from, int64_t rank) {
@@ -312,7 +306,7 @@ TEST_CASE("biases of queries and keys are mapped where activations are, else lef
     const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
     const auto compressed = models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 2, 0, {0})));
     const Tensor own = compressed->attention(0).group(0).q_proj().bias().value();
-    CHECK((largest_difference(own, bias) == 0) == !needs_of(qk).before_turn);
+    CHECK((distance(own, bias) == 0) == !needs_of(qk).before_turn);
   }
 }
 
@@ -330,7 +324,7 @@ TEST_CASE("a bias of values loses nothing where W_O has a bias to take it", "[co
   const Calibration calibration = calibrated(*files->load({.keep = models::Keep::computed}));
   const HeadDecompositions heads(model->config(), weights, QkMethod::none, VoMethod::whitened, calibration);
   const auto plan = uniform_plan(model->config(), QkMethod::none, VoMethod::whitened, 0, 1, {0, 1});
-  CHECK(largest_difference(logits_of_text(*models::load(*model, heads.edit(plan))), logits_of_text(*model)) < 1e-5);
+  CHECK(distance(logits_of_text(*models::load(*model, heads.edit(plan))), logits_of_text(*model)) < 1e-5);
 }
 
 TEST_CASE("whole pairs turn as they did", "[compression]") {
@@ -364,7 +358,7 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
         const auto place = static_cast<int64_t>(p);
         const int64_t from = config.rope_interleaved ? 2 * place : place,
                       to = config.rope_interleaved ? 2 * next : next;
-        CHECK(largest_difference(rows.slice(0, from, from + 1), kept.slice(0, to, to + 1)) < 1e-7);
+        CHECK(distance(rows.slice(0, from, from + 1), kept.slice(0, to, to + 1)) < 1e-7);
         ++next;
       }
       CHECK(next == 2);

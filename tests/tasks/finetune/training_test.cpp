@@ -6,12 +6,14 @@
 #include "tasks/finetune/trained_part.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::tasks {
 namespace {
 
 using engine::DType;
+using testing::apart;
 using testing::checkpoints;
 using testing::error_of;
 using testing::some_tokens;
@@ -95,7 +97,7 @@ TEST_CASE("gradients go through frozen blocks", "[finetune]") {
     const std::vector<double>& same = all.at(name);
     double worst = 0, largest = 0;
     for (size_t i = 0; i < same.size(); ++i) {
-      worst = std::max(worst, std::abs(same[i] - gradient[i]));
+      worst = std::max(worst, apart(same[i], gradient[i]));
       largest = std::max(largest, std::abs(same[i]));
     }
     CHECK(largest > 0);

@@ -12,6 +12,7 @@
 #include "models/transformer.h"
 #include "tasks/measure/head_measurements.h"
 #include "tests/support/catch.h"
+#include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
@@ -114,8 +115,7 @@ double worst(const Kept& kept, int64_t group, int64_t first, int64_t heads) {
         sum += e.back();
       }
       for (size_t j = 0; j < e.size(); ++j)
-        difference =
-            std::max(difference, std::abs(e[j] / sum - p[(head * length + l) * length + static_cast<int64_t>(j)]));
+        difference = std::max(difference, apart(e[j] / sum, p[(head * length + l) * length + static_cast<int64_t>(j)]));
     }
   }
   return difference;
