@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "engine/error.h"
 #include "models/files/json.h"
@@ -206,6 +207,14 @@ Value escape(const Value& input, Parameters& /*p*/, Machine& m) {
   return out;
 }
 
+// A number as Python's float() reads it: strtod also takes hexadecimal digits and the payload of a NaN.
+std::optional<double> decimal(const std::string& text) {
+  if (text.find_first_of("xX(") != std::string::npos) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return end != text.c_str() && *end == '\0' ? std::optional(value) : std::nullopt;
+}
+
 Value to_int(const Value& input, Parameters& p, Machine& /*m*/) {
   if (input.is_undefined()) fail("int: {} is undefined", input.what());
   const int64_t usual = p.whole("default", 0), base = p.whole("base", 10);
@@ -217,8 +226,8 @@ Value to_int(const Value& input, Parameters& p, Machine& /*m*/) {
   char* end = nullptr;
   const long long value = std::strtoll(text.c_str(), &end, static_cast<int>(base));
   if (end != text.c_str() && *end == '\0') return int64_t{value};
-  const double real = std::strtod(text.c_str(), &end);
-  return end != text.c_str() && *end == '\0' && std::abs(real) < 9e18 ? static_cast<int64_t>(real) : usual;
+  const std::optional<double> real = decimal(text);
+  return real && std::abs(*real) < 9e18 ? static_cast<int64_t>(*real) : usual;
 }
 
 Value to_float(const Value& input, Parameters& p, Machine& /*m*/) {
@@ -227,10 +236,7 @@ Value to_float(const Value& input, Parameters& p, Machine& /*m*/) {
   if (input.is_undefined()) fail("float: {} is undefined", input.what());
   if (input.is_number()) return input.real();
   if (input.text() == nullptr) return otherwise;
-  const std::string text = stripped(*input.text(), true, true).bytes;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return end != text.c_str() && *end == '\0' ? value : otherwise;
+  return decimal(stripped(*input.text(), true, true).bytes).value_or(otherwise);
 }
 
 Value round(const Value& input, Parameters& p, Machine& /*m*/) {

@@ -53,6 +53,7 @@ TEST_CASE("templates of twenty-two families give the texts of transformers", "[j
 TEST_CASE("an expression has Python's meaning", "[jinja]") {
   // Each beside what Jinja2 3.1 prints.
   const std::vector<std::pair<std::string, std::string>> cases{
+      {"{{ '0x1f' | int }} {{ '0x1f' | float }} {{ 'nan(1)' | float(2.5) }} {{ ' 1.5e1 ' | int }}", "0 0.0 2.5 15"},
       {"{{ '0x1f' | int(base=16) }}{{ '12' | int(0, 8) }}{{ 'z' | int(7, 8) }}", "31107"},
       {"{{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ 1 / 2 }} {{ 2 ** 10 }}", "3 -4 2 -2 0.5 1024"},
       {"{{ 1e22 }} {{ 0.1 + 0.2 }} {{ 5.0 }} {{ 1e-5 }}", "1e+22 0.30000000000000004 5.0 1e-05"},
