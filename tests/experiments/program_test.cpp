@@ -213,7 +213,7 @@ TEST_CASE("a full disk ends a run with one line, and a later run completes it") 
   const Study study = load_study(file.path());
   // sh counts in blocks of 512 bytes: room for some trials, not for all.
   CHECK(contains(complaint(file.folder(), "run study.toml --quiet --set train.steps=6", 1, "ulimit -f 96;"),
-                 "run store: "));
+                 "run store: disk I/O error (File too large)"));
   Program again(file.folder(), "run study.toml --quiet --set train.steps=6");
   CHECK(again.wait() == 0);
 }

@@ -108,11 +108,12 @@ void Database::stand_in_memory() {
 }
 
 void Database::complain() const {
+  const int last = errno;                            // SQLite does not keep that of a failed COMMIT
   const int code = sqlite3_errcode(handle_) & 0xff;  // without the extended part
   const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
   const bool is_closed =
       (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && access(path_.parent_path().c_str(), W_OK) != 0;
-  const int closed_reason = errno, system_reason = sqlite3_system_errno(handle_);
+  const int closed_reason = errno, kept = sqlite3_system_errno(handle_), system_reason = kept != 0 ? kept : last;
   std::error_code none;
   const size_t bytes = std::filesystem::absolute(path_, none).string().size() + std::strlen("-journal");
   const auto most = static_cast<size_t>(sqlite3_vfs_find(nullptr)->mxPathname);
