@@ -50,6 +50,7 @@ std::string methods_text() {
 void compress(CompressArguments& arguments) {
   if (const char* missing = missing_option(arguments)) throw UsageError(fmt::format("{} is required", missing));
   const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
+  arguments.command = command_as_given();
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   CompressJob job = job_of(arguments);
   // The share of heads and of the cache says nothing of pieces that go.

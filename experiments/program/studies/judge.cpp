@@ -57,13 +57,6 @@ void print_verdicts(const Analysis& results, const std::vector<std::string>& not
   print_text("{}", weaknesses.empty() ? "" : "\n" + notes_text(weaknesses));
 }
 
-/// The command that gives these verdicts again.
-std::string command_of(const JudgeArguments& arguments) {
-  std::string command = "headroom judge";
-  for (const std::string& run : arguments.runs) command += " " + shell_word(run);
-  return fmt::format("{} --claims {}{}", command, shell_word(arguments.claims), arguments.anytime ? " --anytime" : "");
-}
-
 void judge(const JudgeArguments& arguments) {
   const bool has_file = !arguments.claims.empty();
   RunRoles roles;
@@ -116,7 +109,7 @@ void judge(const JudgeArguments& arguments) {
     print_verdicts(results, notes, arguments.is_verbose);
   }
   if (!arguments.junit.empty()) write_file(arguments.junit, junit_xml(results.id, verdicts, notes));
-  if (!arguments.html.empty()) write_file(arguments.html, judge_page(results, notes, command_of(arguments)));
+  if (!arguments.html.empty()) write_file(arguments.html, judge_page(results, notes, command_as_given()));
   const auto is = [](VerdictStatus status) { return [status](const Verdict& v) { return v.status == status; }; };
   if (std::any_of(verdicts.begin(), verdicts.end(), is(VerdictStatus::fail))) throw Exit{some_fail};
   if (!std::all_of(verdicts.begin(), verdicts.end(), is(VerdictStatus::pass))) throw Exit{some_open};

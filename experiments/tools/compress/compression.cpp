@@ -33,34 +33,6 @@ void measure(const CompressArguments& arguments, const CompressJob& job, engine:
   done.after.perplexity = measured->measure(*compressed, *job.request.layers.begin());
 }
 
-/// The command that made the model, as it would be given again.
-std::string command_of(const CompressArguments& a, const CompressJob& job) {
-  std::string text = fmt::format("headroom compress {} -o {}", shell_word(a.model), shell_word(a.out));
-  text += job.request.removed ? " --remove " + a.remove : fmt::format(" --part {} --method {}", a.part, a.method);
-  if (!a.vo_method.empty()) text += " --vo-method " + a.vo_method;
-  text += fmt::format(" {} --layers {}", rank_option(a), a.layers);
-  if (job.request.allowance.names_formats()) text += fmt::format(" --budget-tokens {}", a.budget_tokens);
-  if (a.seed != 0) text += fmt::format(" --seed {}", a.seed);
-  const auto add_text = [&](const char* option, const std::optional<TextRange>& range) {
-    if (range)
-      text +=
-          fmt::format(" --{} {} --{}-tokens {}:{}", option, shell_word(range->file), option, range->begin, range->end);
-  };
-  add_text("calibrate", job.calibration);
-  add_text("eval", job.evaluation);
-  if (job.calibration || job.evaluation) text += fmt::format(" --context {}", a.context);
-  if (job.refinement) {
-    text += " --refine " + a.refine;
-    if (!a.refine_text.empty())
-      text += fmt::format(" --refine-text {} --refine-tokens {}:{}", shell_word(job.refinement->file),
-                          job.refinement->begin, job.refinement->end);
-    text += fmt::format(" --refine-steps {} --refine-batch {} --refine-context {} --refine-lr {}", a.training.steps,
-                        a.training.batch, a.training.context, a.training.lr);
-  }
-  text += " --format " + a.format;
-  return a.dtype.empty() ? text : text + " --dtype " + a.dtype;
-}
-
 /// Where measured losses are kept, under everything that they depend on but how much may go.
 void keep_losses(const CompressArguments& a, CompressJob& job) {
   const TextRange& text = *job.calibration;
@@ -97,7 +69,7 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
   models::ModelCard card{.base = arguments.model};
   card.base_bytes = before.bytes;
   card.base_sha256 = tasks::sha256_of_model(arguments.model);
-  card.made_by = command_of(arguments, job);
+  card.made_by = arguments.command;
   card.program = fmt::format("headroom {}", version());
   const auto part = [&](const char* name, const char* method, const std::vector<std::vector<int64_t>>& ranks) {
     models::ModelCard::Part own{.name = name, .method = method, .ranks = {}};

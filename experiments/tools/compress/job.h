@@ -50,6 +50,7 @@ struct CompressArguments {
   tasks::RefineConfig training{};
   int threads = 0;
   bool force = false, json = false, without_speed = false;
+  std::string command;  ///< the command line as it was given, for the model card
 };
 
 /// What is to be done, all of it checked before a weight is read.
