@@ -101,18 +101,16 @@ def kernel_seconds(card, way, kernel, seeds=1, alone=True):
     return max(seconds)
 
 
-def step_seconds(card, way, kernels, seeds=1, has_side=True):
+def step_seconds(card, way, kernels, seeds=1):
     """Kernels of one stream follow one another. One of the side stream begins after those that the main stream had queued
-    before it, and a kernel that joins after all. While both are busy, the card needs at least the time of all their work.
-    Without `has_side`: the sum."""
+    before it, and a kernel that joins after all. While both are busy, the card needs at least the time of all their work."""
     main = side = begin = work = 0
     for kernel in kernels:
-        aside = kernel.aside and has_side
-        if kernel.joins or (aside and side <= main):
+        if kernel.joins or (kernel.aside and side <= main):
             main = begin = max(main, side, begin + work)
             work = 0
         alone = kernel_seconds(card, way, kernel, seeds)
-        if aside:
+        if kernel.aside:
             side = max(side, main) + alone
         else:
             main += alone

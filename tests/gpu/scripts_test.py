@@ -87,7 +87,6 @@ class Predictions(unittest.TestCase):
         self.assertAlmostEqual(of(one, aside, aside, one, end), 4)
         self.assertAlmostEqual(of(one, one, aside, end), 4)
         self.assertAlmostEqual(of(full, full._replace(aside=True), full, end), 3 * seconds / predict.LAUNCH + 1)
-        self.assertAlmostEqual(predict.step_seconds("H200", "bf16", [one, aside, one, end], has_side=False), 4 * predict.LAUNCH)
 
     def test_parameters_are_those_of_the_model(self):
         # 4 layers of 128 with a tied vocabulary of 65 at 64 places: as PyTorch counts them in peer.py.

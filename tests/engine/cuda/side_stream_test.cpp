@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "engine/recording.h"
+#include "engine/side_stream.h"
 #include "engine/tensor.h"
 #include "tests/engine/cuda/emulated.h"
 #include "tests/support/catch.h"
@@ -42,6 +43,7 @@ int wrong_runs(const std::function<void(const Tensor& y)>& f) {
 }  // namespace
 
 TEST_CASE("what work aside uses is neither given to other work nor written to before the join") {
+  if (!uses_side_stream()) return skip("HEADROOM_SIDE_STREAM=off");
   CHECK(wrong_runs([](const Tensor& y) {
           Tensor x = filled(3);
           {
@@ -68,6 +70,7 @@ TEST_CASE("what work aside uses is neither given to other work nor written to be
 }
 
 TEST_CASE("work aside comes after what was queued before it, and before what follows the join") {
+  if (!uses_side_stream()) return skip("HEADROOM_SIDE_STREAM=off");
   const auto copied = [](bool joins) {
     return wrong_runs([joins](const Tensor& y) {
       const Tensor x = filled(3), z = filled(0);
