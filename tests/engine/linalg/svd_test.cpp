@@ -2,6 +2,11 @@
 #include "engine/linalg/svd.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "engine/context.h"
 #include "engine/linalg/bidiagonal.h"
@@ -61,6 +66,41 @@ TEST_CASE("svd rebuilds its matrix from orthonormal factors and falling values")
     check_svd(random_matrix({30, 20}, 4, DType::f32), method);
     const Tensor none = Tensor::zeros({0, 4, 3}, DType::f64);
     CHECK(linalg::svd(none, method).s.shape() == Shape{0, 3});
+  }
+}
+
+TEST_CASE("svd of matrices whose parts deflate, cancel or differ by hundreds of decades") {
+  using Element = std::function<double(int64_t i, int64_t j)>;
+  const int64_t m = 180, n = 150;
+  const Tensor noise = random_matrix({m, n}, 1);
+  const auto drawn = [x = noise.to_vector<double>()](int64_t i, int64_t j) {
+    return x[static_cast<size_t>(i * n + j)];
+  };
+  const std::map<std::string, Element> kinds{
+      {"identity", [](int64_t i, int64_t j) { return i == j ? 1.0 : 0.0; }},
+      {"one element", [](int64_t i, int64_t j) { return i == 90 && j == 75 ? 3.0 : 0.0; }},
+      {"one row", [&](int64_t i, int64_t j) { return i == m - 1 ? drawn(i, j) : 0; }},
+      {"two columns, repeated", [&](int64_t i, int64_t j) { return drawn(i, j % 2); }},
+      {"two blocks, one of them tiny",
+       [&](int64_t i, int64_t j) { return (i < 90) != (j < 75) ? 0
+                                          : i < 90             ? 1
+                                                               : 1e-20 * drawn(i, j); }},
+      {"rows of 1 to 1e-300",
+       [&](int64_t i, int64_t j) { return drawn(i, j) * std::pow(10, -300.0 * static_cast<double>(i) / m); }},
+      {"columns of 1 to 1e-100",
+       [&](int64_t i, int64_t j) { return drawn(i, j) * std::pow(10, -100.0 * static_cast<double>(j) / n); }},
+      {"Hilbert", [](int64_t i, int64_t j) { return 1.0 / static_cast<double>(i + j + 1); }},
+      {"upper triangle of ones", [](int64_t i, int64_t j) { return i <= j ? 1.0 : 0.0; }},
+      {"signs", [&](int64_t i, int64_t j) { return std::copysign(1.0, drawn(i, j)); }},
+      {"one in twenty", [&](int64_t i, int64_t j) { return (7 * i + 11 * j) % 20 == 0 ? drawn(i, j) : 0; }},
+      {"subnormal", [&](int64_t i, int64_t j) { return 1e-310 * drawn(i, j); }}};
+  for (const auto& [name, element] : kinds) {
+    CAPTURE(name);
+    std::vector<double> values;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) values.push_back(element(i, j));
+    for (const SvdMethod method : {SvdMethod::accurate, SvdMethod::fast})
+      check_svd(Tensor::from<double>({m, n}, values), method);
   }
 }
 
