@@ -68,7 +68,7 @@ Value unique(const Value& input, Parameters& p, Machine& m) {
     seen.push_back(std::move(own));
     out.push_back(item);
   }
-  return make_list(std::move(out), m.limits());
+  return make_lazy(std::move(out), m.limits());
 }
 
 /// min and max.
@@ -119,7 +119,7 @@ Value map(const Value& input, Parameters& p, Machine& m) {
     given.positional.erase(given.positional.begin());
     for (const Value& item : m.items(passed)) out.push_back(m.filter(name, item, given));
   }
-  return make_list(std::move(out), m.limits());
+  return make_lazy(std::move(out), m.limits());
 }
 
 /// select, reject, selectattr and rejectattr.
@@ -134,7 +134,7 @@ Filter selection(bool is_kept, bool by_attribute) {
       const Value tested = by_attribute ? m.attributes(item, path) : item;
       if ((test.empty() ? tested.is_true() : m.test(test, tested, arguments)) == is_kept) out.push_back(item);
     }
-    return make_list(std::move(out), m.limits());
+    return make_lazy(std::move(out), m.limits());
   };
 }
 
@@ -244,11 +244,16 @@ Value round(const Value& input, Parameters& p, Machine& /*m*/) {
   const std::string method = p.text("method", "common");
   require(method == "common" || method == "ceil" || method == "floor", "round: {} is no method", quoted_name(method));
   require(input.is_number(), "round: {} is no number", input.type());
+  if (method == "common" && precision >= 0) {
+    if (!input.is_real()) return input.whole();
+    return std::strtod(fmt::format("{:.{}f}", input.real(), precision).c_str(), nullptr);  // of all of its digits
+  }
   const double scale = std::pow(10.0, static_cast<double>(precision)), scaled = input.real() * scale;
-  return (method == "ceil"    ? std::ceil(scaled)
-          : method == "floor" ? std::floor(scaled)
-                              : std::nearbyint(scaled)) /
-         scale;
+  const double out = (method == "ceil"    ? std::ceil(scaled)
+                      : method == "floor" ? std::floor(scaled)
+                                          : std::nearbyint(scaled)) /
+                     scale;
+  return method == "common" && !input.is_real() ? Value(static_cast<int64_t>(out)) : Value(out);
 }
 
 Value length(const Value& input, Parameters& /*p*/, Machine& m) {
@@ -264,13 +269,14 @@ Value length(const Value& input, Parameters& /*p*/, Machine& m) {
 
 Value pairs(const Value& input, Parameters& /*p*/, Machine& m) {
   require(input.dict() != nullptr || input.is_undefined(), "items: {} is no dict", input.type());
-  return input.dict() == nullptr ? make_list({}, m.limits()) : pairs_of(*input.dict(), m.limits());
+  return make_lazy(input.dict() == nullptr ? std::vector<Value>() : pairs_of(*input.dict(), m.limits()).list()->items,
+                   m.limits());
 }
 
 Value reversed(const Value& input, Parameters& /*p*/, Machine& m) {
   std::vector<Value> items = m.items(input);
   std::reverse(items.begin(), items.end());
-  if (input.text() == nullptr) return make_list(std::move(items), m.limits());
+  if (input.text() == nullptr) return make_lazy(std::move(items), m.limits());
   Text out;
   for (const Value& item : items) out.append(*item.text());
   return out;

@@ -35,6 +35,7 @@ struct Loop : Object {
     const int64_t count = std::ssize(*items);
     if (name == "index") return at + 1;
     if (name == "index0") return at;
+    if (name == "depth" || name == "depth0") return int64_t{name == "depth"};  // no loop here is recursive
     if (name == "first") return at == 0;
     if (name == "last") return at + 1 == count;
     if (name == "length") return count;
@@ -304,7 +305,8 @@ Value Machine::unary(const Expression& e) {
   const Value operand = evaluate(*e.parts[0]);
   if (e.name == "not") return !operand.is_true();
   require(operand.is_number(), "'{}' of {}", e.name, operand.type());
-  return e.name == "-" ? arithmetic("-", int64_t{0}, operand, limits_) : operand;
+  if (operand.is_real()) return e.name == "-" ? -operand.real() : operand.real();
+  return arithmetic(e.name, int64_t{0}, operand, limits_);
 }
 
 Value Machine::binary(const Expression& e) {

@@ -279,7 +279,10 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b, Limits
     if (sign == "**") return std::pow(x, y);
     require(y != 0, "{} {} 0", printed(x), sign);
     if (sign == "/") return x / y;
-    return sign == "//" ? std::floor(x / y) : x - std::floor(x / y) * y;
+    // The remainder is exact, and has the sign of what divides.
+    double rest = std::fmod(x, y);
+    if (rest != 0 && (rest < 0) != (y < 0)) rest += y;
+    return sign == "//" ? std::nearbyint((x - rest) / y) : rest == 0 ? std::copysign(0.0, y) : rest;
   }
   if (sign == "+" && a.text() != nullptr && b.text() != nullptr) {
     limits.spend(std::ssize(a.text()->bytes) + std::ssize(b.text()->bytes));

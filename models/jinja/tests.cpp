@@ -25,16 +25,13 @@ bool is_iterable(const Value& v) {
   return v.list() != nullptr || v.dict() != nullptr || v.text() != nullptr || v.is_undefined();
 }
 
-double remainder_of_two(const Value& v) {
-  require(v.is_number(), "{} is neither odd nor even", v.type());
-  return std::fmod(v.real(), 2);
+/// Whether input % by is `rest`.
+bool leaves(const Value& input, const Value& by, double rest, Machine& m) {
+  require(input.is_number(), "{} has no remainder", input.type());
+  return arithmetic("%", input, by, m.limits()).real() == rest;
 }
 
-bool is_divisible(const Value& input, Parameters& p, Machine& /*m*/) {
-  const int64_t by = p.needed("num").whole();
-  require(by != 0 && !input.is_real(), "divisibleby wants whole numbers, and none by 0");
-  return by == -1 || input.whole() % by == 0;
-}
+bool is_divisible(const Value& input, Parameters& p, Machine& m) { return leaves(input, p.needed("num"), 0, m); }
 
 bool is_in(const Value& input, Parameters& p, Machine& m) { return m.contains(p.needed("seq"), input); }
 bool is_equal(const Value& input, Parameters& p, Machine& m) { return equal(input, p.needed("other"), m.limits()); }
@@ -58,16 +55,19 @@ const std::map<std::string, Test>& tests() {
     t["string"] = of([](const Value& v) { return v.text() != nullptr; });
     t["mapping"] = of([](const Value& v) { return v.dict() != nullptr; });
     t["iterable"] = of(is_iterable);
-    t["sequence"] = t["iterable"];
+    t["sequence"] = of([](const Value& v) { return is_iterable(v) && (v.list() == nullptr || !v.list()->is_lazy); });
     t["number"] = of([](const Value& v) { return v.is_number(); });
     t["integer"] = of([](const Value& v) { return v.is_integer(); });
     t["float"] = of([](const Value& v) { return v.is_real(); });
     t["boolean"] = of([](const Value& v) { return v.is_bool(); });
     t["true"] = of([](const Value& v) { return v.is_bool() && v.is_true(); });
     t["false"] = of([](const Value& v) { return v.is_bool() && !v.is_true(); });
-    t["callable"] = of([](const Value& v) { return v.object() != nullptr && v.object()->is_callable(); });
-    t["even"] = of([](const Value& v) { return remainder_of_two(v) == 0; });
-    t["odd"] = of([](const Value& v) { return remainder_of_two(v) != 0; });
+    t["callable"] =
+        of([](const Value& v) { return v.is_undefined() || (v.object() != nullptr && v.object()->is_callable()); });
+    for (const double rest : {0.0, 1.0})
+      t[rest == 0 ? "even" : "odd"] = [rest](const Value& v, Parameters& /*p*/, Machine& m) {
+        return leaves(v, int64_t{2}, rest, m);
+      };
     t["divisibleby"] = is_divisible;
     t["in"] = is_in;
     t["upper"] = in_letters(Case::upper);

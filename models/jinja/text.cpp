@@ -119,6 +119,10 @@ Text in_case(const Text& text, Case wanted) {
       continue;
     }
     const auto c = static_cast<utf8proc_int32_t>(code);
+    if (is_large && code == U'ß') {  // the one of letters with two capitals that texts have
+      out.append(wanted == Case::upper || wanted == Case::headline ? "SS" : "Ss", text, starts[i]);
+      continue;
+    }
     out.append(encoded(static_cast<char32_t>(is_large ? utf8proc_toupper(c) : utf8proc_tolower(c))), text, starts[i]);
   }
   return out;

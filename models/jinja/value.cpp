@@ -195,7 +195,7 @@ double Value::real() const {
 bool Value::is_true() const {
   if (is_number()) return real() != 0;
   if (text() != nullptr) return text()->size() > 0;
-  if (list() != nullptr) return !list()->items.empty();
+  if (list() != nullptr) return list()->is_lazy || !list()->items.empty();
   if (dict() != nullptr) return !dict()->items.empty();
   return object() != nullptr;
 }
@@ -218,6 +218,12 @@ Value make_list(std::vector<Value> items, Limits& limits, bool is_tuple) {
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, depth_of(item));
   return List{std::move(items), is_tuple, checked_depth(depth + 1)};
+}
+
+Value make_lazy(std::vector<Value> items, Limits& limits) {
+  List lazy = *make_list(std::move(items), limits).list();
+  lazy.is_lazy = true;
+  return lazy;
 }
 
 Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits) {

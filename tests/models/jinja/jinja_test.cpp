@@ -54,6 +54,14 @@ TEST_CASE("an expression has Python's meaning", "[jinja]") {
   // Each beside what Jinja2 3.1 prints.
   const std::vector<std::pair<std::string, std::string>> cases{
       {"{{ '0x1f' | int }} {{ '0x1f' | float }} {{ 'nan(1)' | float(2.5) }} {{ ' 1.5e1 ' | int }}", "0 0.0 2.5 15"},
+      {"{{ 7 | round }} {{ 7 | round(0, 'ceil') }} {{ 0.15 | round(1) }} {{ 2.5 | round }} {{ 1250 | round(-2) }}",
+       "7 7.0 0.1 2.0 1200"},
+      {"{{ 12345678901234 % 0.1 }} {{ -7.5 // 2 }} {{ -7.5 % 2 }} {{ -0.0 }} {{ +true }} {{ -0.1 is odd }}",
+       "0.09931467715146106 -4.0 0.5 -0.0 1 False"},
+      {"{{ 'x' if [] | select else 'y' }}{{ 'x' if [] | select | list else 'y' }}{{ {} | items is sequence }}",
+       "xyFalse"},
+      {"{% for i in 'ab' %}{{ loop.depth }}{{ loop.depth0 }}{% endfor %} {{ 'ß' | upper }} {{ 'ßa'.title() }}",
+       "1010 SS Ssa"},
       {"{{ '0x1f' | int(base=16) }}{{ '12' | int(0, 8) }}{{ 'z' | int(7, 8) }}", "31107"},
       {"{{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ 1 / 2 }} {{ 2 ** 10 }}", "3 -4 2 -2 0.5 1024"},
       {"{{ 1e22 }} {{ 0.1 + 0.2 }} {{ 5.0 }} {{ 1e-5 }}", "1e+22 0.30000000000000004 5.0 1e-05"},
