@@ -1,5 +1,7 @@
 // Chat templates: rendered as transformers renders them (make_rendered.py), Python's meaning of single expressions, and
 // what a stranger's template may not do.
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "models/generation/chat_template.h"
@@ -48,6 +50,20 @@ TEST_CASE("templates of twenty-two families give the texts of transformers", "[j
     if (example[5].is_null()) CHECK_THAT(refusal(source, variables), contains("line "));
     else CHECK(text(source, variables) == example[5]);
   }
+}
+
+// For tests/peers/templates.py: what each template of the file gives, or that it is refused, in its place.
+TEST_CASE("templates of HEADROOM_TEMPLATES", "[.][templates]") {
+  const char* const path = std::getenv("HEADROOM_TEMPLATES");
+  REQUIRE(path != nullptr);
+  const Json given = Json::parse(testing::read_bytes(path));
+  Json out = Json::array();
+  for (const Json& source : given["templates"]) {
+    std::string made;
+    const std::string refused = error_of([&] { made = text(source, given["variables"]); });
+    out.push_back({refused.empty(), refused.empty() ? made : refused});
+  }
+  std::ofstream(path) << out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 TEST_CASE("an expression has Python's meaning", "[jinja]") {
