@@ -52,7 +52,7 @@ Value dictsort(const Value& input, Parameters& p, Machine& m) {
   key.is_exact = p.flag("case_sensitive", false);
   key.path = p.text("by", "key") == "key" ? "0" : "1";
   const bool is_reversed = p.flag("reverse", false);
-  std::vector<Value> pairs = pairs_of(*input.dict(), m.limits()).list()->items;
+  std::vector<Value> pairs = pairs_of(*input.dict(), m.limits());
   return make_list(sorted(std::move(pairs), key, is_reversed, m), m.limits());
 }
 
@@ -68,7 +68,7 @@ Value unique(const Value& input, Parameters& p, Machine& m) {
     seen.push_back(std::move(own));
     out.push_back(item);
   }
-  return make_lazy(std::move(out), m.limits());
+  return make_list(std::move(out), m.limits(), List::Kind::generator);
 }
 
 /// min and max.
@@ -119,7 +119,7 @@ Value map(const Value& input, Parameters& p, Machine& m) {
     given.positional.erase(given.positional.begin());
     for (const Value& item : m.items(passed)) out.push_back(m.filter(name, item, given));
   }
-  return make_lazy(std::move(out), m.limits());
+  return make_list(std::move(out), m.limits(), List::Kind::generator);
 }
 
 /// select, reject, selectattr and rejectattr.
@@ -134,7 +134,7 @@ Filter selection(bool is_kept, bool by_attribute) {
       const Value tested = by_attribute ? m.attributes(item, path) : item;
       if ((test.empty() ? tested.is_true() : m.test(test, tested, arguments)) == is_kept) out.push_back(item);
     }
-    return make_lazy(std::move(out), m.limits());
+    return make_list(std::move(out), m.limits(), List::Kind::generator);
   };
 }
 
@@ -269,14 +269,14 @@ Value length(const Value& input, Parameters& /*p*/, Machine& m) {
 
 Value pairs(const Value& input, Parameters& /*p*/, Machine& m) {
   require(input.dict() != nullptr || input.is_undefined(), "items: {} is no dict", input.type());
-  return make_lazy(input.dict() == nullptr ? std::vector<Value>() : pairs_of(*input.dict(), m.limits()).list()->items,
-                   m.limits());
+  return make_list(input.dict() == nullptr ? std::vector<Value>() : pairs_of(*input.dict(), m.limits()), m.limits(),
+                   List::Kind::generator);
 }
 
 Value reversed(const Value& input, Parameters& /*p*/, Machine& m) {
   std::vector<Value> items = m.items(input);
   std::reverse(items.begin(), items.end());
-  if (input.text() == nullptr) return make_lazy(std::move(items), m.limits());
+  if (input.text() == nullptr) return make_list(std::move(items), m.limits(), List::Kind::generator);
   Text out;
   for (const Value& item : items) out.append(*item.text());
   return out;

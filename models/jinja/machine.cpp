@@ -249,6 +249,7 @@ Value Machine::subscript(const Value& object, const Value& key) {
   if (object.object() != nullptr && key.text() != nullptr) return object.object()->attribute(key.text()->bytes, *this);
   if (!key.is_integer() && !key.is_bool()) return missing();
   if (object.list() != nullptr) {
+    if (object.list()->kind != List::Kind::whole) return missing();
     const auto& items = object.list()->items;
     const int64_t at = key.whole() < 0 ? key.whole() + std::ssize(items) : key.whole();
     return at < 0 || at >= std::ssize(items) ? missing() : items[static_cast<size_t>(at)];
@@ -273,7 +274,8 @@ Value Machine::slice(const Expression& e) {
     if (!bound.is_none()) given[i] = bound.whole();
   }
   if (object.is_undefined()) fail("{} is undefined and cannot be sliced", object.what());
-  if (object.list() == nullptr && object.text() == nullptr) return Undefined{"a slice of a " + object.type()};
+  if (object.text() == nullptr && (object.list() == nullptr || object.list()->kind != List::Kind::whole))
+    return Undefined{"a slice of a " + object.type()};
   std::vector<size_t> starts;
   if (object.text() != nullptr) {
     limits_.spend(std::ssize(object.text()->bytes));

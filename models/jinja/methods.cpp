@@ -177,18 +177,19 @@ const std::map<std::string, TextMethod>& text_methods() {
 
 const std::map<std::string, DictMethod>& dict_methods() {
   static const std::map<std::string, DictMethod> all{
-      {"items", [](const Dict& self, Parameters& /*p*/, Machine& m) { return pairs_of(self, m.limits()); }},
+      {"items", [](const Dict& self, Parameters& /*p*/,
+                   Machine& m) { return make_list(pairs_of(self, m.limits()), m.limits(), List::Kind::view); }},
       {"keys",
        [](const Dict& self, Parameters& /*p*/, Machine& m) {
          std::vector<Value> out;
          for (const auto& [key, value] : self.items) out.push_back(key);
-         return make_list(std::move(out), m.limits());
+         return make_list(std::move(out), m.limits(), List::Kind::view);
        }},
       {"values",
        [](const Dict& self, Parameters& /*p*/, Machine& m) {
          std::vector<Value> out;
          for (const auto& [key, value] : self.items) out.push_back(value);
-         return make_list(std::move(out), m.limits());
+         return make_list(std::move(out), m.limits(), List::Kind::view);
        }},
       {"get", [](const Dict& self, Parameters& p, Machine& m) {
          const Value* const found = find(self, p.needed("key"), m.limits());

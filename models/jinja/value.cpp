@@ -195,7 +195,7 @@ double Value::real() const {
 bool Value::is_true() const {
   if (is_number()) return real() != 0;
   if (text() != nullptr) return text()->size() > 0;
-  if (list() != nullptr) return list()->is_lazy || !list()->items.empty();
+  if (list() != nullptr) return list()->kind == List::Kind::generator || !list()->items.empty();
   if (dict() != nullptr) return !dict()->items.empty();
   return object() != nullptr;
 }
@@ -220,10 +220,10 @@ Value make_list(std::vector<Value> items, Limits& limits, bool is_tuple) {
   return List{std::move(items), is_tuple, checked_depth(depth + 1)};
 }
 
-Value make_lazy(std::vector<Value> items, Limits& limits) {
-  List lazy = *make_list(std::move(items), limits).list();
-  lazy.is_lazy = true;
-  return lazy;
+Value make_list(std::vector<Value> items, Limits& limits, List::Kind kind) {
+  List list = *make_list(std::move(items), limits).list();
+  list.kind = kind;
+  return list;
 }
 
 Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits) {
@@ -233,10 +233,10 @@ Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits) {
   return Dict{std::move(items), checked_depth(depth + 1)};
 }
 
-Value pairs_of(const Dict& dict, Limits& limits) {
+std::vector<Value> pairs_of(const Dict& dict, Limits& limits) {
   std::vector<Value> out;
   for (const auto& [key, value] : dict.items) out.push_back(make_list({key, value}, limits, true));
-  return make_list(std::move(out), limits);
+  return out;
 }
 
 Value from_json(const nlohmann::ordered_json& json, Limits& limits) {

@@ -24,8 +24,9 @@ struct List {
   std::vector<Value> items;
   bool is_tuple = false;
   int depth = 1;  ///< of lists and dicts within it, itself included
-  bool is_lazy =
-      false;  ///< what map, select and their like give: true even where it is empty, as Python's generators are
+  /// A dict's items(), keys() and values() have no [i]; neither has what map, select and their like give, which is true
+  /// even where it is empty.
+  enum class Kind : uint8_t { whole, view, generator } kind = Kind::whole;
 };
 /// In the order of insertion.
 struct Dict {
@@ -95,10 +96,10 @@ class Limits {
 /// A list, a tuple or a dict, with its depth. Throw Error beyond the limits.
 Value make_list(std::vector<Value> items, Limits& limits, bool is_tuple = false);
 Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits);
-/// A lazy list.
-Value make_lazy(std::vector<Value> items, Limits& limits);
-/// The pairs of a dict, as tuples in a list.
-Value pairs_of(const Dict& dict, Limits& limits);
+/// A list of another kind.
+Value make_list(std::vector<Value> items, Limits& limits, List::Kind kind);
+/// The pairs of a dict, as tuples.
+std::vector<Value> pairs_of(const Dict& dict, Limits& limits);
 /// JSON as a value, its texts marked with 1.
 Value from_json(const nlohmann::ordered_json& json, Limits& limits);
 
