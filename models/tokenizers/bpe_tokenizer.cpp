@@ -107,8 +107,13 @@ BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary)
   }
   if (!vocabulary_.ignore_merges) return;
   whole_pieces_.reserve(size);
+  const auto is_byte = [&](size_t id) {  // "<0x2D>", whose byte a "-" is, too
+    return vocabulary_.characters && tokens[id].size() == 1 &&
+           vocabulary_.characters->bytes[static_cast<unsigned char>(tokens[id][0])] == static_cast<int32_t>(id);
+  };
   for (size_t id = 0; id < size; ++id)
-    if (!tokens[id].empty() && !is_added[id]) whole_pieces_.emplace(tokens[id], static_cast<int32_t>(id));
+    if (!tokens[id].empty() && !is_added[id] && !is_byte(id))
+      whole_pieces_.emplace(tokens[id], static_cast<int32_t>(id));
 }
 
 std::vector<int32_t> BpeTokenizer::encode(std::string_view text, Specials specials) const {

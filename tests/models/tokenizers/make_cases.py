@@ -157,6 +157,8 @@ def variants(bytes_size, large):
             },
         ),
     }
+    words = {**characters, "pre_tokenizer": metaspace("always", True), "model": {"ignore_merges": True}}
+    out["Metaspace, whole words"] = ("characters", words)
     for name in ("Llama 2", "TinyLlama, Mistral", "Llama 2, older", "Metaspace, words") if large else ():
         out[name + ", large"] = ("large", out[name][1])
     return out
