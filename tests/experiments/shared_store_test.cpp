@@ -1,8 +1,6 @@
 // Stores whose folder several hosts share: shards, claims, and what is folded from them.
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -17,6 +15,7 @@
 #include "models/files/temporary_name.h"
 #include "tests/experiments/shared_run.h"
 #include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
 
 using namespace headroom::experiments;
 using namespace headroom::testing;
@@ -482,17 +481,12 @@ TEST_CASE("a shard that cannot be written is an error, and what was kept stays")
   {
     RunStore store(run.store);
     store.put(ended("a", 1));
-    std::signal(SIGXFSZ, SIG_IGN);  // a limit on file size stands for the full disk
-    rlimit before{};
-    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-    rlimit small = before;
-    small.rlim_cur = fs::file_size(run.shard()) + 100;
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    error = error_of([&] { store.put(ended("b", 2)); });
-    small.rlim_cur = 100;
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    CHECK_THROWS(RunStore(run.store).put(ended("b", 2)));
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    {
+      const FullDisk disk(fs::file_size(run.shard()) + 100);
+      error = error_of([&] { store.put(ended("b", 2)); });
+      const FullDisk fuller(100);
+      CHECK_THROWS(RunStore(run.store).put(ended("b", 2)));
+    }
     CHECK(contains(error, "shards: run store: cannot be written: File too large"));
     const fs::path first = run.shard();
     CHECK(std::distance(fs::directory_iterator(run.folder / "shards"), {}) == 1);  // none that nothing was written to

@@ -1,10 +1,8 @@
 #include "experiments/studies/run/store.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "tests/experiments/shared_run.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
 
 using namespace headroom::experiments;
 using namespace headroom::testing;
@@ -135,22 +134,15 @@ TEST_CASE("a disk that fills up is an error, and what was kept stays") {
   int kept = 0;
   {
     RunStore store(path);
-    // A limit on file size stands for the full disk.
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit before{};
-    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-    rlimit small = before;
-    small.rlim_cur = 128 << 10;
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const FullDisk disk(128 << 10);
     error = error_of([&] {
       for (; kept < 1000; ++kept) store.put(big("trial " + std::to_string(kept), kept));
     });
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
   }
   CAPTURE(error);
   REQUIRE(kept > 0);
   REQUIRE(kept < 1000);
-  CHECK(contains(error, path.string() + ": run store: "));
+  CHECK(contains(error, path.string() + ": run store: disk I/O error (File too large)"));
   CHECK_FALSE(contains(error, "\n"));
   const RunStore store(path);
   for (int i = 0; i < kept; ++i) CHECK(store.find("trial " + std::to_string(i)).has_value());
