@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 # bf16 heads narrower than this go to our own kernels: engine/cuda/sdpa_rules.cpp.
 CUDNN_WIDTH, CUDNN_QUERIES, CUDNN_WORKSPACE = 32, 16, 256 << 20
+JOINT_WIDTH = 32  # bf16 heads up to this may have their gradient as one kernel
 NARROW_WIDTH = 16  # f32 heads up to this have kernels of their own: engine/ops/attention/attention_cuda.h
 STORED_BYTES = 256 << 20  # p and ds that the gradient of f32 heads holds at a time: likewise
 MOST_JOINED = 120  # sums that one kernel adds: engine/cuda/join.cu
@@ -173,6 +174,25 @@ class Step:
         head = 8 * c["length"] * -(-c["length"] // 64) * 64
         return math.ceil(c["batch"] * c["heads"] / (STORED_BYTES // head)) if head <= STORED_BYTES else 0
 
+    def joint_groups(self, sms=132, shared=228 << 10):
+        """Groups of warps that share a head in the gradient as one kernel, on an H100: attention_joint_grad.cu. 0: it is two
+        kernels."""
+        c, width = self.c, max(8, 1 << (self.c["head_dim"] - 1).bit_length())
+        if self.attention_kind(True) != "tensor cores" or width > JOINT_WIDTH:
+            return 0
+        queries, row = (64, 8) if width == 8 else (32, width + 8)
+        heads, tiles = c["batch"] * c["heads"], math.ceil(c["length"] / 64)
+        most = best = 0
+        for groups in range(1, min(4, tiles) + 1):
+            size = (groups * (256 * row + 8 * queries * row + 256 * (queries + 8)) +
+                    math.ceil(c["length"] / queries) * queries * (width + 3) * 4)
+            if size > shared - 1024:
+                break
+            at_once = min(heads, sms * min(4 // groups, shared // (size + 1024))) * tiles // math.ceil(tiles / groups)
+            if 8 * at_once > 9 * most:
+                most, best = at_once, groups
+        return best if 7 * most >= 5 * min(heads * tiles, 4 * sms) else 0
+
     def attention(self, backward):
         c = self.c
         pairs = self.tokens * c["heads"] * c["length"] / (2 if c["causal"] else 1)
@@ -188,7 +208,7 @@ class Step:
         if backward and kind == "blocks" and not shares:
             kind = "wide"
 
-        def one(name, products, tensors, matrices=0, shares=1):
+        def one(name, products, tensors, matrices=0, shares=1, blocks=blocks):
             self.launch(name, (tensors * numbers * self.size + statistics + 4 * matrices * pairs) / shares,
                         flops=6 * pairs / shares, exps=pairs / shares,
                         attention=(kind, products * 2 * pairs * width / shares, blocks / shares))
@@ -196,6 +216,8 @@ class Step:
             one("attention", 2, 4)
         elif kind == "cuDNN":
             one("attention dq dk dv", 5, 8)
+        elif groups := self.joint_groups():
+            one("attention dq dk dv", 5, 8, blocks=c["batch"] * c["heads"] * groups)
         elif shares:
             self.add("attention delta", 2 * numbers, statistics)
             for _ in range(shares):

@@ -40,6 +40,7 @@ SWITCHES = [  # name, workloads, dtypes, variables
     ("f32 products as six of bf16", ["mlm-h8", "gpt-wikitext", "eff-d64", "nanogpt"], ["f32"], {"HEADROOM_F32_PRODUCTS": "split"}),
     ("q, k and v apart", ["eff-d4", "ntp-h4"], ["bf16"], {"HEADROOM_JOINT_QKV": "off"}),
     ("hidden values without padding", ["gpt-wikitext"], ["bf16"], {"HEADROOM_PADDED_FFN": "off"}),
+    ("dq apart", ["ngram", "ntp-h32", "mlm-h8", "eff-d16", "narrow-d4"], ["bf16"], {"HEADROOM_JOINT_DQ": "off"}),
     ("gradients apart", ["ntp-h4", "induction", "instruction-12l", "gpt2-124m"], ["bf16"], {"HEADROOM_JOINED_GRADIENTS": "off"}),
     ("one stream", ["nanogpt-cpu", "ntp-h4", "eff-d16", "gpt2-124m"], ["bf16", "f32"], {"HEADROOM_SIDE_STREAM": "off"}),
 ]

@@ -119,7 +119,7 @@ template <class T>
 struct AttentionGradArguments {
   using C = Compute<T>;
   Heads<const T> dy;
-  const C *lse, *delta;  ///< (B, H, Tq)
+  const C *lse, *delta;  ///< (B, H, Tq); delta null where a kernel makes it
   Heads<T> dq, dk, dv;
   C* dslope_parts;  ///< (B, H, query tiles) or null
 
@@ -288,11 +288,13 @@ template <class T>
 class AttentionGradRun {
  public:
   using C = Compute<T>;
-  explicit AttentionGradRun(AttentionGradCall& c) : call_(c) {
+  /// `needs_delta`: the kernels do not make it themselves.
+  explicit AttentionGradRun(AttentionGradCall& c, bool needs_delta = true) : call_(c) {
     lay_out(c);
     c.dy = with_whole_rows(c.dy);
     c.forward.y = c.forward.y.contiguous();
     c.forward.lse = c.forward.lse.contiguous();
+    if (!needs_delta) return;
     delta_ = Tensor::empty(c.forward.lse.shape(), c.forward.lse.dtype(), c.q.device());  // (B, H, Tq)
     constexpr int64_t rows_at_once = delta_threads / delta_lanes;
     launch_kernel("attention_delta", attention_delta<T>,
@@ -308,7 +310,7 @@ class AttentionGradRun {
       parts_ = Tensor::empty({p.batch, p.heads, tiles}, delta_.dtype(), delta_.device());
     return {heads_of<T>(call_.dy),
             call_.forward.lse.template data<C>(),
-            delta_.template data<C>(),
+            delta_.defined() ? delta_.template data<C>() : nullptr,
             mutable_heads_of<T>(call_.dq),
             mutable_heads_of<T>(call_.dk),
             mutable_heads_of<T>(call_.dv),

@@ -1,5 +1,5 @@
 #include "engine/ops/attention/attention_cuda.h"
-#include "engine/ops/attention/attention_matrix.cuh"
+#include "engine/ops/attention/attention_matrix_grad.cuh"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -17,13 +17,9 @@ constexpr int key_grad_blocks = (W == 128  ? 2
                                            : 4) -
                                 (kind == MatrixRules::any && (W == 32 || W == 64));
 
-/// Two operands of the block's own rows, and two of the other side's: the tile that is computed, and the next.
+/// What a block holds: where queries are the other side, also their tops and deltas.
 template <int W>
-struct GradTiles {
-  MatrixTile<W, matrix_rows> own[2];
-  MatrixTile<W, matrix_columns<W>> first[2], second[2];
-  /// If queries are the other side: for two consecutive ones their tops, and -delta of the first, of the second, and
-  /// both again, as a product's result starts with them.
+struct GradMemory : GradTiles<W, matrix_columns<W>> {
   alignas(16) float tops[2][matrix_columns<W>], minus_deltas[2][2 * matrix_columns<W>];
 };
 
@@ -50,7 +46,7 @@ __global__ void __launch_bounds__(matrix_threads, query_grad_blocks<W, kind>)
     matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys, int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
   constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
-  GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
+  GradMemory<W>& shared = *dynamic_shared<GradMemory<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * matrix_rows;
@@ -130,107 +126,63 @@ template <int W, MatrixRules kind>
 __global__ void __launch_bounds__(matrix_threads, key_grad_blocks<W, kind>)
     matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArguments<bf16> g, PhiloxKeys round_keys, int tiles) {
   constexpr int N = matrix_columns<W>, C = grad_columns<W>;
-  constexpr bool is_plain = kind == MatrixRules::causal, is_ruled = kind == MatrixRules::any;
-  GradTiles<W>& shared = *dynamic_shared<GradTiles<W>>();
+  GradMemory<W>& shared = *dynamic_shared<GradMemory<W>>();
   const MatrixPlace place;
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads / a.group);
   const int b = at.sequence, kv_head = at.head, first = at.tile * matrix_rows;
   const int queries = a.q.tokens;
-  const float unit = is_ruled ? 1 : a.score_scale();  // of the scores that are exponentiated
   float dk[W / 8][4], dv[W / 8][4];
   matrix_clear(dk), matrix_clear(dv);
   // Steps go over the tiles of queries that see these keys, head after head.
   const int begin = HeadRules<bf16>(a, b, 0).first_query(first) / N * N, end_head = (kv_head + 1) * a.group;
-  int next_head = kv_head * a.group, next = begin;  // of the tile that is copied next
-  const auto rows_of = [&](const Heads<const bf16>& x) { return MatrixRows<W>(x.rows(b, begin, next_head, queries)); };
-  MatrixRows<W> query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
-  int64_t next_row = (int64_t{b} * a.heads + next_head) * queries + begin + static_cast<int>(threadIdx.x);
+  int h = kv_head * a.group, i0 = begin;
+  QueryTiles<W, N> next(a.q, g.dy, b, begin, h, i0);
   float next_top = 0, next_delta = 0;
   const auto fill = [&](int buffer) {
-    shared.first[buffer].fill(query_rows), shared.second[buffer].fill(dy_rows);
-    const bool is_there = threadIdx.x < N && next + static_cast<int>(threadIdx.x) < queries;
-    next_top = is_there ? g.lse[next_row] : -infinity<float>;
-    next_delta = is_there ? g.delta[next_row] : 0;
-    next += N, next_row += N;
-    if (next < queries) {
-      query_rows.skip(N), dy_rows.skip(N);
-    } else if (next_row += queries - (next - begin), next = begin, ++next_head < end_head) {
-      query_rows = rows_of(a.q), dy_rows = rows_of(g.dy);
-    }
+    next.fill(shared, buffer);
+    const int n = static_cast<int>(threadIdx.x);
+    const bool is_there = n < N && next.query + n < queries;
+    const int64_t row = (int64_t{b} * a.heads + next.head) * queries + next.query + n;
+    next_top = is_there ? g.lse[row] : -infinity<float>;
+    next_delta = is_there ? g.delta[row] : 0;
+    next.skip();
   };
-  // Apart from fill(), as they are loaded while a tile is computed.
+  // Apart from fill(), as they are loaded while a tile is computed. After the last one nobody reads them.
   const auto keep = [&](int buffer) {
     const int n = static_cast<int>(threadIdx.x);
     if (n >= N) return;
     shared.tops[buffer][n] = g.in_log2(next_top);
-    shared.minus_deltas[buffer][n / 2 * 4 + n % 2] = shared.minus_deltas[buffer][n / 2 * 4 + n % 2 + 2] = -next_delta;
+    set_minus_delta(shared.minus_deltas[buffer], n, next_delta);
   };
   shared.own[0].fill(MatrixRows<W>(a.k.rows(b, first, kv_head, matrix_rows)));
   shared.own[1].fill(MatrixRows<W>(a.v.rows(b, first, kv_head, matrix_rows)));
   const bool has_queries = begin < queries;
   if (has_queries) fill(0), keep(0);
   commit_copies();
-  int h = kv_head * a.group, i0 = begin;
   for (int buffer = 0; has_queries && h < end_head; buffer = 1 - buffer) {
     const HeadRules<bf16> rules(a, b, h);
     wait_for_copies<0>();
     __syncthreads();  // the tile is there, and the one before is no longer read
-    const bool has_next = next_head < end_head;
-    if (has_next) fill(1 - buffer);
+    if (next.head < end_head) fill(1 - buffer);
     commit_copies();
 #pragma unroll 1
     for (int n = 0; n < N; n += C) {
-      const int own = first + 16 * place.warp, column = n + place.column;
-      if (i0 + n + C <= rules.first_query(own)) continue;  // none of these queries sees any of the warp's keys
-      uint32_t kept = ~0u;
-      if (kind == MatrixRules::dropout || (is_ruled && a.dropout))
-        kept = matrix_kept<true, C>(a, round_keys, rules, first + place.row, i0 + column);
-      float p[C / 8][4], ds[C / 8][4];
-      const float* const tops = shared.tops[buffer] + column;
-      const float* const minus_deltas = shared.minus_deltas[buffer] + 2 * column;
-      matrix_clear(p);
-      matrix_product(shared.own[0], shared.first[buffer].row(n), p);
-#pragma unroll
-      for (int x = 0; x < C / 8; ++x) {
-        const float4 four = is_plain ? *reinterpret_cast<const float4*>(minus_deltas + 16 * x) : float4{0, 0, 0, 0};
-        ds[x][0] = four.x, ds[x][1] = four.y, ds[x][2] = four.z, ds[x][3] = four.w;
-      }
-      matrix_product(shared.own[1], shared.second[buffer].row(n), ds);
-      if (is_ruled) matrix_apply<true, true>(rules, a.score_scale(), p, first + place.row, i0 + column);
-      else if (own + 15 >= rules.visible(i0 + n))
-        matrix_apply<true, false>(rules, 1, p, first + place.row, i0 + column);
-#pragma unroll
-      for (int x = 0; x < C / 8; ++x) {
-        const float2 top = *reinterpret_cast<const float2*>(tops + 8 * x);
-        const float2 minus_delta = *reinterpret_cast<const float2*>(minus_deltas + 16 * x);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const bool is_kept = is_plain || (kept >> (4 * x + e) & 1);
-          p[x][e] = fast_exp2(unit * p[x][e] - (e % 2 == 0 ? top.x : top.y));
-          if (!is_plain) ds[x][e] = (is_kept ? ds[x][e] : 0) * a.kept + (e % 2 == 0 ? minus_delta.x : minus_delta.y);
-          ds[x][e] *= p[x][e];
-          if (!is_kept) p[x][e] = 0;
-        }
-      }
-      matrix_accumulate<W>(p, shared.second[buffer].row(n), dv);
-      matrix_accumulate<W>(ds, shared.first[buffer].row(n), dk);
+      if (i0 + n + C <= rules.first_query(first + 16 * place.warp)) continue;  // none sees any of the warp's keys
+      float ds[C / 8][4];
+      add_key_grads<kind, W, N, C>(a, round_keys, rules, shared, buffer, shared.tops[buffer],
+                                   shared.minus_deltas[buffer], first, i0, n, ds, dk, dv);
     }
-    if (has_next) keep(1 - buffer);
+    keep(1 - buffer);
     i0 += N;
     if (i0 >= queries) i0 = begin, ++h;
   }
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int j = first + place.row + 8 * half;
-    if (j >= a.k.tokens) continue;
-    matrix_write<W>(dk, half, a.scale, g.dk.row(b, j, kv_head), g.dk.width);
-    matrix_write<W>(dv, half, is_plain ? 1 : a.kept, g.dv.row(b, j, kv_head), g.dv.width);
-  }
+  write_key_grads<W>(a, g, b, kv_head, first, dk, dv);
 }
 
 }  // namespace
 
 void attention_tensor_core_grad(AttentionGradCall& c) {
+  if (attention_joint_grad(c)) return;
   const AttentionProblem& p = c.problem;
   AttentionGradRun<bf16> run(c);
   const AttentionArguments<bf16> a = run.arguments();
@@ -241,11 +193,11 @@ void attention_tensor_core_grad(AttentionGradCall& c) {
   with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
     launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(rules)::value>,
-                  {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
+                  {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradMemory<W>)}, a, g,
                   round_keys, static_cast<int>(query_tiles));
     launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(rules)::value>,
-                  {static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), matrix_threads, sizeof(GradTiles<W>)}, a, g,
-                  round_keys, static_cast<int>(key_tiles));
+                  {static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), matrix_threads, sizeof(GradMemory<W>)}, a,
+                  g, round_keys, static_cast<int>(key_tiles));
   });
   run.add_slope_parts();
 }

@@ -181,6 +181,19 @@ TEST_CASE("tensor cores on CUDA: rows of any alignment, heads that share keys, m
           DType::bf16, bf16_tolerance);
 }
 
+// Heads, lengths and widths decide how many groups of warps share a head; figures are for the emulated card.
+TEST_CASE("tensor cores on CUDA: the gradient as one kernel, by one to four groups, in rounds of keys") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  check({2, 70, 70, 10, 10, 8, 8}, DType::bf16, bf16_tolerance);                       // one group, two rounds
+  check({1, 260, 260, 8, 8, 16, 16, true, false, 0.2}, DType::bf16, bf16_tolerance);   // two, three rounds
+  check({1, 150, 190, 2, 2, 32, 32, false, false, 0.2}, DType::bf16, bf16_tolerance);  // three
+  for (const int64_t width : {5, 16, 32})
+    check({1, 200, 256, 4, 2, width, width - 1}, DType::bf16, bf16_tolerance);  // four, heads that share keys
+  for (const bool causal : {false, true})
+    check({1, 20, 250, 1, 1, 20, 20, causal}, DType::bf16, bf16_tolerance);  // fewer tiles of queries
+  check({1, 250, 180, 2, 1, 8, 6}, DType::bf16, bf16_tolerance);             // the first 70 see nothing
+}
+
 TEST_CASE("few queries on CUDA: chunks of 128 keys and their edges") {
   if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
   for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
