@@ -53,6 +53,7 @@ struct Node {
   int64_t offset = 0;                ///< the first element in them
   std::function<Tensor()> place;     ///< of grad, where it belongs to a larger one
   bool consumed = false;             ///< backward() passed here and freed the saved values
+  engine::Dropout dropout;           ///< see Var::drops()
   const char* op = "leaf";
   uint64_t id = next_id();
   std::vector<Var> parents;
@@ -171,13 +172,17 @@ bool is_biased(const Var& v) {
     return is_linear && x.node()->parents.size() == 3 && x.node()->parents[2].requires_grad();
   };
   if (!v.requires_grad() || v.value().device().is_cpu()) return false;
+  if (v.node()->dropout.p > 0) return engine::joins_dropout(v.value()) && is_layer(v.node()->parents[1]);
   const bool is_sum = std::string_view(v.node()->op) == "add";
   return is_layer(v) || (is_sum && std::any_of(v.node()->parents.begin(), v.node()->parents.end(), is_layer));
 }
 
 void step_back(Node& node) {
   check_versions(node);
-  engine::JoinedSums::want_columns(!node.parents.empty() && is_biased(node.parents[0]));
+  const Var from = node.parents.empty() ? Var() : node.parents[0];
+  engine::JoinedSums::want_columns(is_biased(from));
+  const bool drops = from.requires_grad() && engine::joins_dropout(from.value());
+  engine::JoinedSums::want_dropout(drops ? from.node()->dropout : engine::Dropout());
   const Needs needs(node.parents);
   Tensor dy = std::move(node.grad);
   node.grad = Tensor();
@@ -312,6 +317,10 @@ engine::DType Var::grad_dtype() const {
 }
 
 bool Var::may_be_aside() const { return engine::side_stream() && requires_grad() && !node_->vjp; }
+
+void Var::drops(const engine::Dropout& dropout) const {
+  if (requires_grad()) node_->dropout = dropout;
+}
 
 bool Var::is_bound() const { return node_ && node_->bound && !node_->binder.expired(); }
 

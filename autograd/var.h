@@ -13,6 +13,10 @@
 #include "engine/side_stream.h"
 #include "engine/tensor.h"
 
+namespace headroom::engine {
+struct Dropout;
+}
+
 namespace headroom::autograd {
 
 using engine::Shape;
@@ -116,6 +120,10 @@ class Var {
   /// True if this thread has a side stream and this is a leaf that needs a gradient, which nothing then reads before
   /// backward() has ended: it may be computed in an engine::SideScope.
   bool may_be_aside() const;
+
+  /// Says that of this sum's gradient its second operand gets dropout(), which the kernel that makes the gradient may
+  /// do on its way.
+  void drops(const engine::Dropout& dropout) const;
 
   const std::shared_ptr<Node>& node() const { return node_; }
 

@@ -8,13 +8,30 @@
 namespace headroom::engine {
 namespace {
 
+/// What a kernel has made of x beside it, until somebody takes it.
+class Beside {
+ public:
+  void keep(const Tensor& x, const Tensor& made) { x_ = x, made_ = made, version_ = x.version(); }
+  Tensor take(const Tensor& x) {
+    const bool is_it = x_.defined() && x.shares_storage(x_) && x.raw() == x_.raw() && x.numel() == x_.numel() &&
+                       x.dim(-1) == x_.dim(-1) && x.is_contiguous() && x.version() == version_;
+    if (!is_it) return Tensor();
+    x_ = Tensor();
+    return std::exchange(made_, Tensor());
+  }
+
+ private:
+  Tensor x_, made_;
+  uint32_t version_ = 0;  ///< of x
+};
+
 /// What this thread's sums have left so far.
 struct Waiting {
   int64_t depth = 0;  ///< how many JoinedSums live
   std::vector<ChunkSums> sums;
-  Tensor x, columns;
-  uint32_t version = 0;  ///< of x
+  Beside columns, dropped;
   bool wants_columns = false;
+  Dropout wanted_dropout;
 };
 thread_local Waiting waiting;
 
@@ -60,18 +77,18 @@ void JoinedSums::want_columns(bool wanted) { waiting.wants_columns = wanted && w
 
 bool JoinedSums::wants_columns() { return waiting.wants_columns; }
 
-void JoinedSums::keep_columns(const Tensor& x, const Tensor& chunks) {
-  waiting.x = x, waiting.columns = chunks, waiting.version = x.version();
+void JoinedSums::keep_columns(const Tensor& x, const Tensor& chunks) { waiting.columns.keep(x, chunks); }
+
+Tensor JoinedSums::take_columns(const Tensor& x) { return waiting.columns.take(x); }
+
+void JoinedSums::want_dropout(const Dropout& dropout) {
+  waiting.wanted_dropout = waiting.depth > 0 ? dropout : Dropout();
 }
 
-Tensor JoinedSums::take_columns(const Tensor& x) {
-  const Tensor& known = waiting.x;
-  const bool is_it = known.defined() && x.shares_storage(known) && x.raw() == known.raw() &&
-                     x.numel() == known.numel() && x.dim(-1) == known.dim(-1) && x.is_contiguous() &&
-                     x.version() == waiting.version;
-  if (!is_it) return Tensor();
-  waiting.x = Tensor();
-  return std::exchange(waiting.columns, Tensor());
-}
+Dropout JoinedSums::wanted_dropout() { return waiting.wanted_dropout; }
+
+void JoinedSums::keep_dropped(const Tensor& x, const Tensor& dropped) { waiting.dropped.keep(x, dropped); }
+
+Tensor JoinedSums::take_dropped(const Tensor& x) { return waiting.dropped.take(x); }
 
 }  // namespace headroom::engine

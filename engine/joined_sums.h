@@ -2,10 +2,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/dispatch/op.h"
+#include "engine/ops/dropout/dropout.h"
 
 // The last stage of sums over rows, as for the gradients of norms and biases on a GPU: a kernel that passes over the
-// rows leaves a sum for each chunk of them, and one kernel adds the chunks of many such sums at once.
+// rows leaves a sum for each chunk of them, and one kernel adds the chunks of many such sums at once. Likewise what else
+// a kernel of backward() makes on its way for the next.
 namespace headroom::engine {
 
 /// False if HEADROOM_JOINED_GRADIENTS=off keeps these gradients, and the MSE, in kernels of their own, for comparing
@@ -51,6 +52,13 @@ class JoinedSums {
   static void keep_columns(const Tensor& x, const Tensor& chunks);
   /// Those chunks, which are then forgotten; undefined for another x, or if it was written since.
   static Tensor take_columns(const Tensor& x);
+
+  /// The same for dropout() of the gradient that the next kernels make: what will be asked for, nothing if p is 0; what
+  /// a kernel has made of x on its way; and that.
+  static void want_dropout(const Dropout& dropout);
+  static Dropout wanted_dropout();
+  static void keep_dropped(const Tensor& x, const Tensor& dropped);
+  static Tensor take_dropped(const Tensor& x);
 };
 
 }  // namespace headroom::engine

@@ -30,27 +30,25 @@ Block::Block(const TransformerConfig& config, const LayerConfig& layer, size_t i
 }
 
 Var Block::forward(const Var& x, const BlockContext& context) const {
-  const auto dropped = [&](const Var& y, const engine::RngKey& key) {
-    return context.dropout > 0 ? autograd::dropout(y, context.dropout, key) : y;
-  };
+  const engine::Dropout of_attention{context.dropout, context.attention_branch},
+      of_ffn{context.dropout, context.ffn_branch};
   const auto normed_by = [](const auto& norm, const Var& y) { return norm ? norm->forward(y) : y; };
-  const auto fed = [&](const Var& in) {
-    return dropped(normed_by(ffn_out_norm_, ffn_->forward(in)), context.ffn_branch);  // (B, T, D)
-  };
+  const auto fed = [&](const Var& in) { return normed_by(ffn_out_norm_, ffn_->forward(in)); };  // (B, T, D)
   const bool pre_norm = place_ != NormPlace::post;
   if (!attention_) {
     if (!ffn_) return x;
-    return pre_norm ? x + fed(ffn_norm_->forward(x)) : ffn_norm_->forward(x, fed(x)).second;
+    return pre_norm ? autograd::add_dropped(x, fed(ffn_norm_->forward(x)), of_ffn)
+                    : ffn_norm_->forward(x, fed(x), of_ffn).second;
   }
   const Var attended = attention_->forward(pre_norm ? attention_norm_->forward(x) : x, context.attention);
-  const Var y = dropped(normed_by(attention_out_norm_, attended), context.attention_branch);  // (B, T, D)
+  const Var y = normed_by(attention_out_norm_, attended);  // (B, T, D)
   if (pre_norm) {
-    if (!ffn_) return x + y;
-    const auto [h, normed] = ffn_norm_->forward(x, y);
-    return h + fed(normed);
+    if (!ffn_) return autograd::add_dropped(x, y, of_attention);
+    const auto [h, normed] = ffn_norm_->forward(x, y, of_attention);
+    return autograd::add_dropped(h, fed(normed), of_ffn);
   }
-  const Var h = attention_norm_->forward(x, y).second;
-  return ffn_ ? ffn_norm_->forward(h, fed(h)).second : h;
+  const Var h = attention_norm_->forward(x, y, of_attention).second;
+  return ffn_ ? ffn_norm_->forward(h, fed(h), of_ffn).second : h;
 }
 
 std::string Block::describe() const {

@@ -20,11 +20,11 @@ Var NormLayer::forward(const Var& x) const {
   });
 }
 
-std::pair<Var, Var> NormLayer::forward(const Var& x, const Var& residual) const {
+std::pair<Var, Var> NormLayer::forward(const Var& x, const Var& residual, const engine::Dropout& dropout) const {
   return located([&]() -> std::pair<Var, Var> {
-    if (kind_ == Norm::layer_norm) return autograd::add_layer_norm(x, residual, weight_, bias_, eps_);
-    if (kind_ == Norm::rms_norm) return autograd::add_rms_norm(x, residual, weight_, eps_);
-    const Var sum = x + residual;  // (…, C)
+    if (kind_ == Norm::layer_norm) return autograd::add_layer_norm(x, residual, weight_, bias_, eps_, dropout);
+    if (kind_ == Norm::rms_norm) return autograd::add_rms_norm(x, residual, weight_, eps_, dropout);
+    const Var sum = autograd::add_dropped(x, residual, dropout);  // (…, C)
     return {sum, sum};
   });
 }

@@ -13,8 +13,8 @@ class NormLayer : public Module {
 
   /// (…, C) → (…, C)
   Var forward(const Var& x) const;
-  /// {x + residual, its norm}, for x and residual (…, C).
-  std::pair<Var, Var> forward(const Var& x, const Var& residual) const;
+  /// {x + dropout(residual), its norm}, for x and residual (…, C).
+  std::pair<Var, Var> forward(const Var& x, const Var& residual, const engine::Dropout& dropout) const;
   std::string describe() const override;
   /// (C); undefined without a norm.
   const Var& weight() const { return weight_; }

@@ -32,12 +32,12 @@ Var layer_norm(const Var& x, const Var& weight, const Var& bias, double eps) {
   return recorded(x, weight, bias, engine::layer_norm(x.value(), weight.value(), bias.value(), eps));
 }
 
-std::pair<Var, Var> add_layer_norm(const Var& x, const Var& residual, const Var& weight, const Var& bias, double eps) {
+std::pair<Var, Var> add_layer_norm(const Var& x, const Var& residual, const Var& weight, const Var& bias, double eps,
+                                   const engine::Dropout& dropout) {
   require(residual.defined(), "layer_norm: operand residual is undefined");
-  const engine::LayerNorm of = engine::layer_norm(x.value(), weight.value(), bias.value(), eps, residual.value());
-  const Var sum = record("add", of.sum, {x, residual}, [](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-    return {dy, dy};
-  });
+  const engine::LayerNorm of =
+      engine::layer_norm(x.value(), weight.value(), bias.value(), eps, residual.value(), dropout);
+  const Var sum = known_sum(of.sum, x, residual, dropout);
   return {sum, recorded(sum, weight, bias, of)};
 }
 

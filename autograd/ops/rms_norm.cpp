@@ -30,12 +30,11 @@ Var rms_norm(const Var& x, const Var& weight, double eps) {
   return recorded(x, weight, engine::rms_norm(x.value(), weight.value(), eps));
 }
 
-std::pair<Var, Var> add_rms_norm(const Var& x, const Var& residual, const Var& weight, double eps) {
+std::pair<Var, Var> add_rms_norm(const Var& x, const Var& residual, const Var& weight, double eps,
+                                 const engine::Dropout& dropout) {
   require(residual.defined(), "rms_norm: operand residual is undefined");
-  const engine::RmsNorm of = engine::rms_norm(x.value(), weight.value(), eps, residual.value());
-  const Var sum = record("add", of.sum, {x, residual}, [](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-    return {dy, dy};
-  });
+  const engine::RmsNorm of = engine::rms_norm(x.value(), weight.value(), eps, residual.value(), dropout);
+  const Var sum = known_sum(of.sum, x, residual, dropout);
   return {sum, recorded(sum, weight, of)};
 }
 

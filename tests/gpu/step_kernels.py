@@ -138,16 +138,17 @@ class Step:
                          odd=self.odd(dy, (out, inner, 2), (rows, inner, 2), (rows, inner if adds else 0, 2)))
 
     def sums_dx(self):
-        """Whether kernels sum the rows of what they make, for the bias of the layer before: dropout comes between."""
-        return self.way == "bf16" and self.c["dropout"] == 0
+        """Whether kernels sum the rows of what they make, for the bias of the layer before."""
+        return self.way == "bf16"
 
-    def norm_grads(self, beside, sums_dx):
-        """dx, added to the gradient that goes `beside` the norm, and in the same pass sums over rows, also of dx."""
+    def norm_grads(self, beside, sums_dx, drops):
+        """dx, added to the gradient that goes `beside` the norm, what dropout leaves of it for the branch before, and in
+        the same pass sums over rows, also of dx."""
         n = self.tokens * self.width
         most_vectors = 3 if self.c["norm"] == "layernorm" else 2
         vectors = most_vectors if sums_dx else most_vectors - 1
         chunks = 4 * chunks_of_norm(self.tokens, self.width, most_vectors) * self.width
-        self.add("norm dx, dW", (4 if beside else 3) * n, vectors * chunks)
+        self.add("norm dx, dW", (3 + beside + (drops and self.c["dropout"] > 0)) * n, vectors * chunks)
         self.joined += [chunks] * vectors
 
     def is_cudnn(self, backward):
@@ -241,14 +242,12 @@ class Step:
         self.add("activation", (3 if gated else 2) * self.tokens * ffn, exps=self.tokens * ffn)
         self.linear("down", self.tokens, ffn, self.width, x_row=self.ffn_row)
         self.add("residual", 3 * n)
-        self.add("dropout", 2 * n, times=2 if c["dropout"] > 0 else 0)
         self.parameters += (4 * self.width * inner + 3 * inner + self.width + (3 if gated else 2) * self.width * ffn +
                             (2 if gated else 1) * ffn + self.width + (4 if c["norm"] == "layernorm" else 2) * self.width)
 
     def block_grads(self, is_first):
         c, n, inner = self.c, self.tokens * self.width, self.c["heads"] * self.c["head_dim"]
         gated, ffn = c["activation"] == "swiglu", c["ffn"]
-        self.add("dropout dx", 2 * n, times=2 if c["dropout"] > 0 else 0)
         self.linear_grads("down", self.tokens, ffn, self.width, x_row=self.ffn_row, summed=self.sums_dx())
         sums_up = self.way == "bf16" and not gated and ffn % 8 == 0
         chunks = 4 * chunks_of_columns(self.tokens, ffn, 1024, 256, 32) * ffn if sums_up else 0
@@ -256,11 +255,11 @@ class Step:
         self.add("activation dx", (5 if gated else 3) * self.tokens * ffn, chunks, exps=self.tokens * ffn)
         for name in ("up", "gate") if gated else ("up",):
             self.linear_grads(name, self.tokens, self.width, ffn, adds=name == "gate", row=self.ffn_row, summed=sums_up)
-        self.norm_grads(True, self.sums_dx())
+        self.norm_grads(True, self.sums_dx(), True)
         self.linear_grads("out", self.tokens, inner, self.width, summed=self.sums_dx())
         self.attention(True)
         self.linear_grads("q, k, v", self.tokens, self.width, 3 * inner)
-        self.norm_grads(True, self.sums_dx() and ("io" in c or not is_first))
+        self.norm_grads(True, self.sums_dx() and ("io" in c or not is_first), not is_first)
 
     def inputs(self):
         c, n = self.c, self.tokens * self.width
@@ -317,7 +316,7 @@ class Step:
             self.add("loss gradient", times=2)
 
     def all(self):
-        """The whole step, in its order but for the gradient of dropout."""
+        """The whole step, in its order."""
         c, n = self.c, self.tokens * self.width
         classify = c["objective"] == "classify"
         self.add("step begins")
@@ -335,7 +334,7 @@ class Step:
         self.linear_grads("head", rows, self.width, self.out, row=self.out_row, has_bias=not c["tied"])
         if classify:
             self.add("mean over tokens dx", n, times=2)
-        self.norm_grads(False, self.sums_dx())
+        self.norm_grads(False, self.sums_dx(), True)
         for i in reversed(range(c["layers"])):
             self.block_grads(i == 0)
         with self.aside():

@@ -41,6 +41,7 @@ SWITCHES = [  # name, workloads, dtypes, variables
     ("q, k and v apart", ["eff-d4", "ntp-h4"], ["bf16"], {"HEADROOM_JOINT_QKV": "off"}),
     ("hidden values without padding", ["gpt-wikitext"], ["bf16"], {"HEADROOM_PADDED_FFN": "off"}),
     ("dq apart", ["ngram", "ntp-h32", "mlm-h8", "eff-d16", "narrow-d4"], ["bf16"], {"HEADROOM_JOINT_DQ": "off"}),
+    ("dropout apart", ["mlm-h8", "nanogpt"], ["bf16", "f32"], {"HEADROOM_JOINED_DROPOUT": "off"}),
     ("gradients apart", ["ntp-h4", "induction", "instruction-12l", "gpt2-124m"], ["bf16"], {"HEADROOM_JOINED_GRADIENTS": "off"}),
     ("one stream", ["nanogpt-cpu", "ntp-h4", "eff-d16", "gpt2-124m"], ["bf16", "f32"], {"HEADROOM_SIDE_STREAM": "off"}),
 ]

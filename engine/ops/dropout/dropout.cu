@@ -1,7 +1,7 @@
 #include "engine/ops/dropout/dropout.h"
 
 #include "engine/cuda/pack.cuh"
-#include "engine/philox.h"
+#include "engine/ops/dropout/dropping.cuh"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -9,34 +9,30 @@ namespace {
 /// Packs of four, the words of one Philox counter.
 template <class T>
 struct DropoutElements {
-  const T* x;
+  const T *x, *added;  ///< `added` may be null
   T* y;
-  RngKey key;
-  uint32_t threshold;
-  Compute<T> factor;
+  Dropping<T> dropping;
 
   template <int N>
   __device__ void run(int64_t i) const {
-    Compute<T> values[N];
-    load_pack<N>(x + i, 1, values);
-    if constexpr (N == 4) {
-      const auto words = random_words(key, (key.first() + static_cast<uint64_t>(i)) / 4);
-      for (int k = 0; k < 4; ++k) values[k] = kept(words[static_cast<size_t>(k)], values[k]);
-    } else {
-      values[0] = kept(random_bits(key, static_cast<uint64_t>(i)), values[0]);
+    Numbers<T, N> v;
+    load_pack<N>(x + i, 1, v.at);
+    dropping.apply(i, v);
+    if (added) {
+      Compute<T> more[N];
+      load_pack<N>(added + i, 1, more);
+      for (int k = 0; k < N; ++k) v.at[k] += more[k];
     }
-    store_pack<N>(y + i, values);
-  }
-  __device__ Compute<T> kept(uint32_t bits, Compute<T> value) const {
-    return bits >= threshold ? value * factor : Compute<T>(0);
+    store_pack<N>(y + i, v.at);
   }
 };
 
 template <class T>
 void run(DropoutCall& c) {
-  const DropoutElements<T> g{c.x.data<T>(), c.y.mutable_data<T>(), c.key, c.threshold,
-                             static_cast<Compute<T>>(c.factor)};
-  launch_packs<4>("dropout", c.x.numel(), is_aligned<4>(g.x) && is_aligned<4>(g.y), g);
+  const T* const added = c.added.defined() ? c.added.data<T>() : nullptr;
+  const DropoutElements<T> g{c.x.data<T>(), added, c.y.mutable_data<T>(), Dropping<T>(c.dropout)};
+  launch_packs<4>(added ? "dropout_add" : "dropout", c.x.numel(),
+                  is_aligned<4>(g.x) && is_aligned<4>(added) && is_aligned<4>(g.y), g);
 }
 
 template <class T>

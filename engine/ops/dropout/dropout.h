@@ -4,18 +4,34 @@
 
 namespace headroom::engine {
 
+/// What dropout() does to a tensor that another op adds or makes: nothing, unless p > 0.
+struct Dropout {
+  double p = 0;
+  RngKey key{};
+
+  uint32_t threshold() const;                    ///< elements with random bits below it are dropped
+  double factor() const { return 1 / (1 - p); }  ///< on the others
+};
+
 /// y_i = x_i / (1 - p) if random_bits(key, i) ≥ p · 2³², else 0 (Srivastava et al., 2014). A pure function of x, p and
 /// key, linear in x: dx = dropout(dy, p, key), so no mask is kept. Throws Error unless 0 ≤ p < 1 and
-/// check_key() takes the key.
-Tensor dropout(const Tensor& x, double p, const RngKey& key);
+/// check_key() takes the key. With `added`, of x's shape: added + y, with the same bits as in two steps, on a GPU by
+/// one kernel.
+Tensor dropout(const Tensor& x, double p, const RngKey& key, const Tensor& added = {});
+
+/// True if x's device has kernels that apply dropout to what they add or make: a GPU, unless
+/// HEADROOM_JOINED_DROPOUT=off takes it apart, for comparing the two.
+bool joins_dropout(const Tensor& x);
+/// Leaves the dropout of x, which `op` adds, to its kernel, or does it, so that nothing is left. Throws Error unless
+/// dropout() takes x.
+void leave_dropout(const char* op, Tensor& x, Dropout& dropout);
 
 struct DropoutCall {
   Tensor x;
-  RngKey key;
-  uint32_t threshold;  ///< elements with random bits below it are dropped
-  double factor;       ///< on the others
+  Dropout dropout;
+  Tensor added;
   Tensor y{};
-  auto operands() { return std::array{real("x", x)}; }
+  auto operands() { return std::array{real("x", x), optional_real("added", added)}; }
 };
 extern Op<DropoutCall> dropout_op;
 

@@ -160,8 +160,9 @@ Op<LayerNormGradCall> layer_norm_grad_op{
                                [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); }),
                            kernel::layer_norm_grad_rows.levels(), run_grad_widened)};
 
-LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added) {
-  LayerNormCall call{x, weight, bias, eps, added};
+LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added,
+                     const Dropout& dropout) {
+  LayerNormCall call{x, weight, bias, eps, added, dropout};
   layer_norm_op.check(call);
   rows_of("layer_norm", x);
   check_width("layer_norm", "weight", weight, x);
@@ -169,6 +170,7 @@ LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   if (bias.defined()) check_width("layer_norm", "bias", bias, x);
   if (added.defined() && added.shape() != x.shape())
     fail("layer_norm: added {} does not fit x {}", added.shape().str(), x.shape().str());
+  if (added.defined()) leave_dropout("layer_norm", call.added, call.dropout);
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                  // (…, C)
   call.mean = Tensor::empty(x.shape().without(-1), statistic_dtype(x.dtype()), x.device());  // (…)
   call.inv_std = Tensor::empty(call.mean.shape(), call.mean.dtype(), x.device());            // (…)

@@ -7,8 +7,9 @@ namespace {
 
 template <class T>
 void run(LayerNormCall& c) {
-  norm_rows<true>("layer_norm", c.x, c.added, c.weight.data<T>(), data_or_null<T>(c.bias), c.sum, c.y.mutable_data<T>(),
-                  c.mean.mutable_data<Compute<T>>(), c.inv_std.mutable_data<Compute<T>>(), c.eps);
+  norm_rows<true>("layer_norm", c.x, c.added, c.dropout, c.weight.data<T>(), data_or_null<T>(c.bias), c.sum,
+                  c.y.mutable_data<T>(), c.mean.mutable_data<Compute<T>>(), c.inv_std.mutable_data<Compute<T>>(),
+                  c.eps);
 }
 
 template <class T>

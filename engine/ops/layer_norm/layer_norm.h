@@ -1,11 +1,12 @@
 #pragma once
 #include "engine/dispatch/op.h"
+#include "engine/ops/dropout/dropout.h"
 
 namespace headroom::engine {
 
 struct LayerNorm {
   Tensor y, mean, inv_std;
-  Tensor sum;  ///< the normalised input: x, or x + added
+  Tensor sum;  ///< the normalised input: x, or x + what was added
 };
 /// Layer normalisation over the last axis (Ba, Kiros & Hinton, 2016).
 ///
@@ -14,8 +15,9 @@ struct LayerNorm {
 /// x (…, C), w (C), b (C) or undefined → y (…, C); mean (…), inv_std (…) saved for the gradient, in statistic_dtype()
 /// of x. Throws Error if C differs or x has no last axis. Reads x once and writes y once; rows whose squares leave the
 /// dtype's range are read again in a wider one: right for f32 up to |x| = 10^37. With `added` (…, C) it normalises x +
-/// added, which a GPU computes and writes in the same pass.
-LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added = {});
+/// added, or x + dropout(added), which a GPU computes and writes in the same pass.
+LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added = {},
+                     const Dropout& dropout = {});
 
 struct LayerNormPlaces {
   Tensor dweight, dbias;
@@ -36,6 +38,7 @@ struct LayerNormCall {
   Tensor x, weight, bias;
   double eps;
   Tensor added;
+  Dropout dropout;                       ///< of `added`
   Tensor y{}, mean{}, inv_std{}, sum{};  ///< sum is defined only with `added`
   auto operands() {
     return std::array{real("x", x), real("weight", weight), optional_real("bias", bias), optional_real("added", added)};

@@ -145,14 +145,15 @@ Op<RmsNormGradCall> rms_norm_grad_op{
                                    [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); }),
                                kernel::rms_norm_grad_rows.levels(), run_grad_widened)};
 
-RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added) {
-  RmsNormCall call{x, weight, eps, added};
+RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added, const Dropout& dropout) {
+  RmsNormCall call{x, weight, eps, added, dropout};
   rms_norm_op.check(call);
   rows_of("rms_norm", x);
   check_width("rms_norm", "weight", weight, x);
   require(std::isfinite(eps) && eps >= 0, "rms_norm: eps = {} is not finite and at least 0: x {}", eps, x);
   if (added.defined() && added.shape() != x.shape())
     fail("rms_norm: added {} does not fit x {}", added.shape().str(), x.shape().str());
+  if (added.defined()) leave_dropout("rms_norm", call.added, call.dropout);
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                     // (…, C)
   call.inv_rms = Tensor::empty(x.shape().without(-1), statistic_dtype(x.dtype()), x.device());  // (…)
   if (x.numel() > 0) rms_norm_op.run(call);

@@ -7,8 +7,8 @@ namespace {
 
 template <class T>
 void run(RmsNormCall& c) {
-  norm_rows<false, T>("rms_norm", c.x, c.added, c.weight.data<T>(), nullptr, c.sum, c.y.mutable_data<T>(), nullptr,
-                      c.inv_rms.mutable_data<Compute<T>>(), c.eps);
+  norm_rows<false, T>("rms_norm", c.x, c.added, c.dropout, c.weight.data<T>(), nullptr, c.sum, c.y.mutable_data<T>(),
+                      nullptr, c.inv_rms.mutable_data<Compute<T>>(), c.eps);
 }
 
 template <class T>

@@ -1,11 +1,12 @@
 #pragma once
 #include "engine/dispatch/op.h"
+#include "engine/ops/dropout/dropout.h"
 
 namespace headroom::engine {
 
 struct RmsNorm {
   Tensor y, inv_rms;
-  Tensor sum;  ///< the normalised input: x, or x + added
+  Tensor sum;  ///< the normalised input: x, or x + what was added
 };
 /// Root-mean-square normalisation over the last axis (Zhang & Sennrich, 2019).
 ///
@@ -13,9 +14,10 @@ struct RmsNorm {
 ///
 /// x (…, C), w (C) → y (…, C); inv_rms (…) saved for the gradient, in statistic_dtype() of x. Throws Error if C differs
 /// or x has no last axis. Reads x once and writes y once; rows whose squares leave the dtype's range are read again in
-/// a wider one: right for f32 up to |x| = 10^37. With `added` (…, C) it normalises x + added, which a GPU computes and
-/// writes in the same pass.
-RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added = {});
+/// a wider one: right for f32 up to |x| = 10^37. With `added` (…, C) it normalises x + added, or x +
+/// dropout(added), which a GPU computes and writes in the same pass.
+RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added = {},
+                 const Dropout& dropout = {});
 
 struct RmsNormGrad {
   Tensor dx, dweight;
@@ -31,6 +33,7 @@ struct RmsNormCall {
   Tensor x, weight;
   double eps;
   Tensor added;
+  Dropout dropout;               ///< of `added`
   Tensor y{}, inv_rms{}, sum{};  ///< sum is defined only with `added`
   auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("added", added)}; }
 };

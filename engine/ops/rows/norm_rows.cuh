@@ -4,6 +4,7 @@
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/rows.cuh"
 #include "engine/joined_sums.h"
+#include "engine/ops/dropout/dropping.cuh"
 #include "engine/ops/rows/wide_moments.h"
 
 // layer_norm (`centred`) and rms_norm, which differ only in the mean.
@@ -41,8 +42,8 @@ __device__ inline void scaled_moments(const Team& team, const T* x, int64_t n, d
   inverse = static_cast<C>(small < HUGE_VAL ? 1 / std::sqrt(squares + small) / unit : 1 / std::sqrt(eps));
 }
 
-/// With `added` the row is x + added, which the first sweep writes to `sum`, rounded.
-template <class T, int pack, bool centred>
+/// With `added` the row is x + added, with `drops` x + dropout(added), which the first sweep writes to `sum`, rounded.
+template <class T, int pack, bool centred, bool drops>
 struct NormRow {
   using C = Compute<T>;
   const T *x, *added, *weight, *bias;
@@ -51,6 +52,7 @@ struct NormRow {
   int64_t n;
   double eps;
   bool aligned;
+  Dropping<T> dropping;
   template <class Team>
   __device__ void operator()(const Team& team, int64_t row) const {
     const T* from = x + row * n;
@@ -91,7 +93,8 @@ struct NormRow {
     T* to = sum + row * n;
     for_each_pack<pack>(team, n, [&](int64_t i) {
       Numbers<T, pack> v = load_numbers<pack>(x + row * n + i, aligned);
-      const Numbers<T, pack> a = load_numbers<pack>(added + row * n + i, aligned);
+      Numbers<T, pack> a = load_numbers<pack>(added + row * n + i, aligned);
+      if constexpr (drops) dropping.apply(row * n + i, a);
       for (int k = 0; k < pack; ++k) v.at[k] += a.at[k];
       store_numbers<pack>(to + i, v, aligned);
     });
@@ -100,8 +103,8 @@ struct NormRow {
   }
 };
 
-/// `added` and `dx` may be null.
-template <class T, int pack, bool centred>
+/// `added` and `dx` may be null. With `drops` also `dropped`, dropout() of dx as it is stored.
+template <class T, int pack, bool centred, bool drops = false>
 struct NormGradRow {
   using C = Compute<T>;
   const T *dy, *x, *weight, *added;
@@ -109,11 +112,14 @@ struct NormGradRow {
   T* dx;
   int64_t n;
   bool aligned;
+  T* dropped;
+  Dropping<T> dropping;
   template <class Team>
   __device__ void operator()(const Team& team, int64_t row) const {
     (*this)(team, row, [](auto&&...) {});
   }
-  /// Also calls each(i, k, dy, x̂, dx) for every element i + k of this thread, pack by pack.
+  /// Also calls each(i, k, dy, x̂, dx) for every element i + k of this thread, pack by pack; with `drops` for dx there
+  /// is what it dropped to.
   template <class Team, class Each>
   __device__ void operator()(const Team& team, int64_t row, const Each& each) const {
     const T *d = dy + row * n, *from = x + row * n;
@@ -141,15 +147,21 @@ struct NormGradRow {
         for (int k = 0; k < pack; ++k) slope.at[k] += more.at[k];
       }
       if (dx) store_numbers<pack>(dx + row * n + i, slope, aligned);
+      if constexpr (drops) {
+        for (int k = 0; k < pack; ++k) slope.at[k] = rounded<T>(slope.at[k]);
+        dropping.apply(row * n + i, slope);
+        store_numbers<pack>(dropped + row * n + i, slope, aligned);
+      }
       for (int k = 0; k < pack; ++k) each(i, k, a.at[k], (v.at[k] - m) * s, slope.at[k]);
     });
   }
 };
 
 /// A block takes `chunk` rows, a warp each: dx, and the chunk's sums over them of `vectors` vectors: dy · x̂, with
-/// `centred` dy, and if there is one more, dx. sums (vectors, chunks, n). Each warp adds in shared memory of its own.
-template <class T, int pack, bool centred>
-__global__ void norm_grad_chunks(NormGradRow<T, pack, centred> grad, Compute<T>* sums, int vectors, int64_t rows,
+/// `centred` dy, and if there is one more, what `grad` gives for dx. sums (vectors, chunks, n). Each warp adds in
+/// shared memory of its own.
+template <class T, int pack, bool centred, bool drops>
+__global__ void norm_grad_chunks(NormGradRow<T, pack, centred, drops> grad, Compute<T>* sums, int vectors, int64_t rows,
                                  int64_t chunk) {
   using C = Compute<T>;
   const WarpTeam team;
@@ -196,18 +208,24 @@ const T* data_or_null(const Tensor& x) {
   return x.defined() ? x.data<T>() : nullptr;
 }
 
-/// y, the inverse and, with `centred`, the mean of every row of x, or of x + added into `sum`; bias may be null.
+/// y, the inverse and, with `centred`, the mean of every row of x, or of x + dropout of `added` into `sum`; bias may be
+/// null.
 template <bool centred, class T>
-void norm_rows(const char* name, const Tensor& x, const Tensor& added, const T* weight, const T* bias, Tensor& sum,
-               T* y, Compute<T>* mean, Compute<T>* inverse, double eps) {
+void norm_rows(const char* name, const Tensor& x, const Tensor& added, const Dropout& dropout, const T* weight,
+               const T* bias, Tensor& sum, T* y, Compute<T>* mean, Compute<T>* inverse, double eps) {
   const int64_t n = x.dim(-1);
   const T *from = x.data<T>(), *more = data_or_null<T>(added);
   if (more) sum = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   T* total = more ? sum.mutable_data<T>() : nullptr;
   with_pack<T>(n, [&](auto pack) {
-    launch_rows(name, x.numel() / n, n,
-                NormRow<T, pack(), centred>{from, more, weight, bias, total, y, mean, inverse, n, eps,
-                                            are_aligned(from, more, weight, bias, total, y)});
+    const auto run = [&](auto drops) {
+      launch_rows(
+          name, x.numel() / n, n,
+          NormRow<T, pack(), centred, drops()>{from, more, weight, bias, total, y, mean, inverse, n, eps,
+                                               are_aligned(from, more, weight, bias, total, y), Dropping<T>(dropout)});
+    };
+    if (more && dropout.p > 0) run(std::true_type());
+    else run(std::false_type());
   });
 }
 
@@ -220,8 +238,8 @@ struct NormGradients {
   Tensor &dweight, &dbias;
 };
 
-/// Both in one pass over the rows, with the sums of dx for the bias of the layer before, if it wants them. One kernel
-/// adds the chunks.
+/// Both in one pass over the rows, with what is wanted for the layer before: dropout() of dx, and sums over the rows of
+/// what it gets, for its bias. One kernel adds the chunks.
 template <bool centred, class T>
 void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, const T* weight, const Compute<T>* mean,
                       const Compute<T>* inverse) {
@@ -238,15 +256,31 @@ void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, co
   const Tensor sums = Tensor::empty({vectors, chunks, n}, dtype_of<C>(), of.x.device());  // (vectors, chunks, C)
   const T *from = of.x.data<T>(), *more = data_or_null<T>(of.added);
   T* dx = of.dx.defined() ? of.dx.mutable_data<T>() : nullptr;
+  const Dropout dropout = dx ? JoinedSums::wanted_dropout() : Dropout();
+  const Tensor dropped = dropout.p > 0 ? Tensor::empty(of.x.shape(), of.x.dtype(), of.x.device()) : Tensor();  // (…, C)
+  T* const dropped_dx = dropped.defined() ? dropped.mutable_data<T>() : nullptr;
   C* to = sums.mutable_data<C>();
   with_pack<T>(n, [&](auto pack) {
-    const NormGradRow<T, pack(), centred> row{
-        dy, from, weight, more, mean, inverse, dx, n, are_aligned(dy, from, weight, more, dx)};
-    launch_kernel(name, norm_grad_chunks<T, pack(), centred>,
-                  {static_cast<unsigned>(chunks), static_cast<unsigned>(warps * warp_size),
-                   static_cast<size_t>(warps * vectors * vector_bytes)},
-                  row, to, static_cast<int>(vectors), rows, chunk);
+    const auto run = [&](auto drops) {
+      const NormGradRow<T, pack(), centred, drops()> row{dy,
+                                                         from,
+                                                         weight,
+                                                         more,
+                                                         mean,
+                                                         inverse,
+                                                         dx,
+                                                         n,
+                                                         are_aligned(dy, from, weight, more, dx, dropped_dx),
+                                                         dropped_dx,
+                                                         Dropping<T>(dropout)};
+      launch_kernel(name, norm_grad_chunks<T, pack(), centred, drops()>,
+                    {static_cast<unsigned>(chunks), static_cast<unsigned>(warps * warp_size),
+                     static_cast<size_t>(warps * vectors * vector_bytes)},
+                    row, to, static_cast<int>(vectors), rows, chunk);
+    };
+    dropped_dx ? run(std::true_type()) : run(std::false_type());
   });
+  if (dropped_dx) JoinedSums::keep_dropped(of.dx, dropped);
   const auto vector = [&](int64_t v) { return sums.slice(0, v, v + 1).reshape({chunks, n}); };
   const auto is_place = [](const Tensor& x) { return x.defined() && x.dtype() == dtype_of<C>(); };
   const bool are_places = is_place(of.dweight) && (!centred || is_place(of.dbias));
@@ -255,7 +289,7 @@ void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, co
   std::vector<ChunkSums> joined{{vector(0), of.dweight}};
   if (centred) joined.push_back({vector(1), of.dbias});
   JoinedSums::join(joined, are_places);
-  if (sums_dx) JoinedSums::keep_columns(of.dx, vector(vectors - 1));
+  if (sums_dx) JoinedSums::keep_columns(dropped_dx ? dropped : of.dx, vector(vectors - 1));
 }
 
 /// The sums in the same pass as dx, or for long rows in another.
@@ -269,9 +303,10 @@ void norm_grad_rows(const char* name, const NormGradients& of, const T* dy, cons
   if (of.dx.defined())
     with_pack<T>(n, [&](auto pack) {
       T* dx = of.dx.mutable_data<T>();
-      launch_rows(name, rows, n,
-                  NormGradRow<T, pack(), centred>{dy, from, weight, more, mean, inverse, dx, n,
-                                                  are_aligned(dy, from, weight, more, dx)});
+      launch_rows(
+          name, rows, n,
+          NormGradRow<T, pack(), centred>{dy, from, weight, more, mean, inverse, dx, n,
+                                          are_aligned(dy, from, weight, more, dx), nullptr, Dropping<T>(Dropout())});
     });
   if (!of.want_sums) return;
   constexpr int vectors = centred ? 2 : 1;

@@ -32,12 +32,13 @@ Tensor normal(const Shape& shape, uint64_t seed) {
   return engine::random_normal(shape, 0, 1, {seed, 0, 0}, DType::f32);
 }
 
-/// Two layers with a residual, whose norm's leaves are used twice, and a third norm.
+/// Two layers with a residual and dropout, whose norm's leaves are used twice, and a third norm.
 struct Net {
   std::vector<autograd::Parameter> leaves;
   std::optional<autograd::ParameterArena> arena;
+  engine::Dropout dropout;
 
-  explicit Net(const autograd::ArenaOptions& options) {
+  explicit Net(const autograd::ArenaOptions& options, double p) : dropout{p, {4, 2, 0}} {
     const std::vector<Shape> shapes{{40, 24}, {40}, {40}, {40}, {64, 40}, {64}, {40, 64}, {40}, {40}};
     for (const Shape& shape : shapes) {
       const Tensor start = normal(shape, 10 + leaves.size()).to(DType::bf16).to(DType::f32);
@@ -51,7 +52,8 @@ struct Net {
     const Var h = autograd::linear(Var(x), at(0), at(1));                      // (B, T, 40)
     const Var normed = autograd::layer_norm(h, at(2), at(3), 1e-5);            // (B, T, 40)
     const Var inner = autograd::gelu(autograd::linear(normed, at(4), at(5)));  // (B, T, 64)
-    const auto [sum, again] = autograd::add_layer_norm(autograd::linear(inner, at(6), at(7)), h, at(2), at(3), 1e-5);
+    const auto [sum, again] =
+        autograd::add_layer_norm(h, autograd::linear(inner, at(6), at(7)), at(2), at(3), 1e-5, dropout);
     autograd::mse(autograd::rms_norm(sum, at(8), 1e-5) + again, Var(target)).backward();
   }
 };
@@ -112,15 +114,44 @@ TEST_CASE("joined sums: gradients of norms and biases in an arena, in f32 and wi
   if (!has_gpu()) return;
   // 2,010 rows: several chunks for each kernel, the last shorter.
   const Tensor x = normal({30, 67, 24}, 1).to(DType::bf16).to(DType::f32), target = normal({30, 67, 40}, 2);
-  const Net here({}), there({.device = gpu}), copies({.device = gpu, .has_copies = true});
-  here.backward(x, target);
-  for (int pass = 0; pass < 2; ++pass) {  // the second over gradients of the first
-    there.backward(x.to(gpu), target.to(gpu));
-    copies.backward(x.to(DType::bf16).to(gpu), target.to(gpu));
-    for (size_t i = 0; i < here.leaves.size(); ++i) {
-      CAPTURE(pass, i);
-      CHECK(relative_distance(there.at(i).grad(), here.at(i).grad()) < 1e-5);
-      CHECK(relative_distance(copies.at(i).grad(), here.at(i).grad()) < 0.03);
+  for (const double p : {0.0, 0.25}) {
+    const Net here({}, p), there({.device = gpu}, p), copies({.device = gpu, .has_copies = true}, p);
+    here.backward(x, target);
+    for (int pass = 0; pass < 2; ++pass) {  // the second over gradients of the first
+      there.backward(x.to(gpu), target.to(gpu));
+      copies.backward(x.to(DType::bf16).to(gpu), target.to(gpu));
+      for (size_t i = 0; i < here.leaves.size(); ++i) {
+        CAPTURE(p, pass, i);
+        CHECK(relative_distance(there.at(i).grad(), here.at(i).grad()) < 1e-5);
+        CHECK(relative_distance(copies.at(i).grad(), here.at(i).grad()) < 0.03);
+      }
     }
   }
+}
+
+TEST_CASE("joined sums: dropout within sums, norms and their gradients has the bits that it has alone") {
+  if (!has_gpu()) return;
+  const engine::Dropout dropout{0.25, {4, 2, 8}};
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const int64_t width : {13, 40}) {
+      const auto leaf = [&](const Shape& shape, uint64_t seed) {
+        return Var(normal(shape, seed).to(dtype).to(gpu), true);
+      };
+      const auto run = [&](bool is_apart) {
+        const std::vector<Var> in{leaf({9, 7, width}, 1), leaf({9, 7, width}, 2), leaf({width}, 3), leaf({width}, 4),
+                                  leaf({9, 7, width}, 5)};
+        const auto dropped = [&](const Var& y) { return autograd::dropout(y, dropout.p, dropout.key); };
+        const auto [sum, norm] = is_apart ? autograd::add_layer_norm(in[0], dropped(in[1]), in[2], in[3])
+                                          : autograd::add_layer_norm(in[0], in[1], in[2], in[3], 1e-5, dropout);
+        const Var branch = norm * in[4];
+        const Var h = is_apart ? sum + dropped(branch) : autograd::add_dropped(sum, branch, dropout);
+        const Var y = autograd::rms_norm(h, in[2]);
+        y.backward(normal({9, 7, width}, 6).to(dtype).to(gpu));
+        std::vector<std::vector<float>> out{y.value().to_vector<float>()};
+        for (const Var& x : in) out.push_back(x.grad().to_vector<float>());
+        return out;
+      };
+      CAPTURE(name_of(dtype), width);
+      CHECK(run(false) == run(true));
+    }
 }

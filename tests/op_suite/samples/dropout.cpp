@@ -18,9 +18,17 @@ OpSamples dropout_samples() {
                  {"nearly all dropped", {normal("x", {3, 5})}, with(0.99)},
                  {"size-1", {normal("x", {1})}, with(0.3)},
                  {"empty", {normal("x", {0, 4})}, with(0.3)}};
+  const engine::Dropout third{0.3, {3, 5, 0}};
+  const auto sum = [third](const std::vector<Var>& in) { return add_dropped(in[0], in[1], third); };
+  const auto apart = [third](const std::vector<Var>& in) { return in[0] + dropout(in[1], third.p, third.key); };
+  for (const Shape& shape : {Shape{3, 5, 7}, Shape{2, 1032}, Shape{0, 4}}) {
+    out.samples.push_back({"added to another " + shape.str(), {normal("x", shape), normal("y", shape)}, sum, apart});
+    out.samples.back().tolerances.value = {2, 1e-7};  // terms of both signs, each rounded
+  }
   out.refusals = {{"p of one", {normal("x", {3})}, with(1), {"dropout", "p = 1"}},
                   {"negative p", {normal("x", {3})}, with(-0.1), {"dropout", "p = -0.1"}},
                   {"offset", {normal("x", {3})}, with(0.5, 2), {"dropout", "offset 2"}},
+                  {"another shape", {normal("x", {3}), normal("y", {1})}, sum, {"(3)", "(1)"}},
                   {"integers", {integers("x", {3}, 0, 5)}, with(0.5), {"dropout", "i64"}}};
   out.value = out.gradient = {2};
   return out;

@@ -1,4 +1,7 @@
 #include "engine/ops/layer_norm/layer_norm.h"
+
+#include <fmt/core.h>
+
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
 #include "engine/error.h"
@@ -36,20 +39,25 @@ OpSamples layer_norm_samples() {
                  {"empty", inputs({0, 4}, {4}), run},
                  {"empty rows", inputs({4, 0}, {0}), run}};
   // As in a residual stream: its sum with a branch is normed, and is also used itself.
-  const auto residual = [=](const std::vector<Var>& in) {
-    const auto [sum, norm] = add_layer_norm(in[0], in[1], in[2], in[3], eps);
-    return sum * norm;
+  const auto residual = [=](double p) {
+    return [=](const std::vector<Var>& in) {
+      const auto [sum, norm] = add_layer_norm(in[0], in[1], in[2], in[3], eps, {p, {3, 5, 0}});
+      return sum * norm;
+    };
   };
-  const auto apart = [=](const std::vector<Var>& in) {
-    const Var sum = in[0] + in[1];
-    return sum * composed(sum, in[2], in[3], eps);
+  const auto apart = [=](double p) {
+    return [=](const std::vector<Var>& in) {
+      const Var sum = in[0] + dropout(in[1], p, {3, 5, 0});
+      return sum * composed(sum, in[2], in[3], eps);
+    };
   };
-  for (const Shape& shape : {Shape{2, 3, 8}, Shape{5, 13}, Shape{3, 1031}, Shape{2, 4100}, Shape{0, 4}})
-    out.samples.push_back(
-        {"sum and norm " + shape.str(),
-         {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]}), normal("bias", {shape[-1]})},
-         residual,
-         apart});
+  for (const double p : {0.0, 0.3})
+    for (const Shape& shape : {Shape{2, 3, 8}, Shape{5, 13}, Shape{3, 1031}, Shape{2, 4100}, Shape{0, 4}})
+      out.samples.push_back(
+          {fmt::format("sum and norm {}, dropout {}", shape.str(), p),
+           {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]}), normal("bias", {shape[-1]})},
+           residual(p),
+           apart(p)});
   // With one element all of g/σ cancels, 1/σ = 1/√eps.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
@@ -72,8 +80,12 @@ OpSamples layer_norm_samples() {
                    {"layer_norm", "eps = -0.1"}},
                   {"residual",
                    {normal("x", {2, 8}), normal("residual", {8}), normal("w", {8}), normal("b", {8})},
-                   residual,
+                   residual(0),
                    {"layer_norm", "(2, 8)", "(8)"}},
+                  {"dropout",
+                   {normal("x", {2, 8}), normal("residual", {2, 8}), normal("w", {8}), normal("b", {8})},
+                   residual(1),
+                   {"layer_norm", "p = 1"}},
                   {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"layer_norm", "i64"}}};
   out.value = out.gradient = {4, 4e-6};
   return out;

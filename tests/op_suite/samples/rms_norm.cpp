@@ -39,6 +39,18 @@ OpSamples rms_norm_samples() {
                            {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]})},
                            residual,
                            apart});
+  const engine::Dropout third{0.3, {3, 5, 0}};
+  out.samples.push_back({"sum with dropout, and norm",
+                         {normal("x", {5, 16}), normal("residual", {5, 16}), normal("weight", {16})},
+                         [=](const std::vector<Var>& in) {
+                           const auto [sum, norm] = add_rms_norm(in[0], in[1], in[2], eps, third);
+                           return sum * norm;
+                         },
+                         [=](const std::vector<Var>& in) {
+                           const Var sum = in[0] + dropout(in[1], third.p, third.key);
+                           return sum * twin({sum, in[2]});
+                         }});
+  out.samples.back().tolerances.value = {8, 1e-7};  // x and what was dropped to may cancel
   // With one element all of g/|x| cancels.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
