@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "engine/joined_sums.h"
+#include "engine/ops/dropout/dropout.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/sum/sum.h"
 

@@ -2,11 +2,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/ops/dropout/dropout.h"
+#include "engine/dispatch/op.h"
+#include "engine/dropout.h"
 
 // The last stage of sums over rows, as for the gradients of norms and biases on a GPU: a kernel that passes over the
-// rows leaves a sum for each chunk of them, and one kernel adds the chunks of many such sums at once. Likewise what else
-// a kernel of backward() makes on its way for the next.
+// rows leaves a sum for each chunk of them, and one kernel adds the chunks of many such sums at once. Likewise what
+// else a kernel of backward() makes on its way for the next.
 namespace headroom::engine {
 
 /// False if HEADROOM_JOINED_GRADIENTS=off keeps these gradients, and the MSE, in kernels of their own, for comparing

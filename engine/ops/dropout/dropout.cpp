@@ -1,8 +1,5 @@
 #include "engine/ops/dropout/dropout.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "engine/cpu/widened.h"
 #include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
@@ -66,10 +63,6 @@ Op<DropoutCall> dropout_op{"dropout",
                            with_bf16<DropoutCall>(kernel_and_loops<DropoutCall>(kernel::dropout_run.levels(), run_simd,
                                                                                 run_loops<float>, run_loops<double>),
                                                   kernel::dropout_run.levels(), run_widened)};
-
-uint32_t Dropout::threshold() const {
-  return static_cast<uint32_t>(std::min(std::floor(p * 0x1p32 + 0.5), 0x1p32 - 1));
-}
 
 bool joins_dropout(const Tensor& x) {
   static const bool joins = !is_off("HEADROOM_JOINED_DROPOUT");

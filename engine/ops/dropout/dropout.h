@@ -1,17 +1,8 @@
 #pragma once
 #include "engine/dispatch/op.h"
-#include "engine/rng.h"
+#include "engine/dropout.h"
 
 namespace headroom::engine {
-
-/// What dropout() does to a tensor that another op adds or makes: nothing, unless p > 0.
-struct Dropout {
-  double p = 0;
-  RngKey key{};
-
-  uint32_t threshold() const;                    ///< elements with random bits below it are dropped
-  double factor() const { return 1 / (1 - p); }  ///< on the others
-};
 
 /// y_i = x_i / (1 - p) if random_bits(key, i) ≥ p · 2³², else 0 (Srivastava et al., 2014). A pure function of x, p and
 /// key, linear in x: dx = dropout(dy, p, key), so no mask is kept. Throws Error unless 0 ≤ p < 1 and
