@@ -102,7 +102,7 @@ bool LineScanner::read_more() {
   if (end_ + count > capacity_) {
     std::unique_ptr<char[]> other;
     if (held + count > capacity_) other.reset(new char[capacity_ = held + count]);  // not filled, as a vector is
-    std::memmove(other ? other.get() : buffer_.get(), buffer_.get() + begin_, held);
+    if (held > 0) std::memmove(other ? other.get() : buffer_.get(), buffer_.get() + begin_, held);
     if (other) buffer_ = std::move(other);
     begin_ = 0;
     end_ = held;
