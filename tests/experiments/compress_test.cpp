@@ -44,8 +44,8 @@ TEST_CASE("compressed models of every format compute what compress measured", "[
     const std::string card = read(folder / "out" / "README.md");
     const std::string hash = made["calibration"]["sha256"].get<std::string>();
     for (const std::string& line :
-         {fmt::format(" -o out --part {}", std::string(method).find("--part") == std::string::npos ? "qk" : "qk,vo"),
-          std::string("--rank 4 --layers all --calibrate "), fmt::format("--format {}`", format),
+         {fmt::format("`headroom compress {} -o out --no-speed --context 32 --calibrate ", small_model()),
+          fmt::format(" --method {} --rank 4 --format {} --eval ", method, format),
           std::string("- queries and keys: ") + std::string(method).substr(0, std::string(method).find(' ')),
           fmt::format("tokens 0 to 400, SHA-256 {}", hash), fmt::format("tokens 500 to "),
           fmt::format("| perplexity (disjoint 32) | {:.6g} | {:.6g} |", made["before"]["perplexity"].get<double>(),
