@@ -226,8 +226,10 @@ TEST_CASE("few queries on CUDA: chunks of 128 keys and their edges") {
 
 TEST_CASE("attention's gradients are written to strided places with the bytes of whole tensors") {
   if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
-  for (const auto& [width, dtype] :
+  for (const std::pair<int64_t, DType>& tried :
        {std::pair{int64_t{8}, DType::f32}, {24, DType::f32}, {16, DType::bf16}, {32, DType::bf16}}) {
+    const int64_t width = tried.first;
+    const DType dtype = tried.second;
     INFO(width << " " << name_of(dtype));
     const int64_t length = width == 24 ? 72 : 64;  // tiles of 128 take it
     const Sizes p{2, length, length, 4, 2, width, width};

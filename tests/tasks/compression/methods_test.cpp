@@ -184,7 +184,7 @@ TEST_CASE("what plain and product leave out is the error of the best approximati
   const Checkpoint base("llama3.1");  // 4 query heads, 2 key-value heads of 8
   const auto& [files, model, config] = base;
   const auto at_rank = [&](const HeadDecompositions& heads, QkMethod qk, int64_t rank) {
-    return models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, rank, 0, {1})));
+    return models::load(*base.model, heads.edit(uniform_plan(base.config, qk, VoMethod::none, rank, 0, {1})));
   };
   const models::HeadGroupLayer& own = model->attention(1).group(0);
   const HeadDecompositions plain(*files, QkMethod::plain, VoMethod::none);
@@ -263,8 +263,9 @@ TEST_CASE("maps made for turned scores leave out less of them than maps that ign
   const Calibration calibration = calibrated(*model);
   // E over the calibration's moments and the distances of (q_i·R k_j − q'_i·R k'_j)², with q and k independent.
   const auto error_of_scores = [&](QkMethod qk) {
-    const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
-    const auto compressed = models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 4, 0, {0})));
+    const HeadDecompositions heads(*base.files, qk, VoMethod::none, calibration);
+    const auto compressed =
+        models::load(*base.model, heads.edit(uniform_plan(base.config, qk, VoMethod::none, 4, 0, {0})));
     const auto scores_of = [&](const models::Transformer& of) {
       std::vector<double> scores;
       models::ForwardContext context;
@@ -284,7 +285,7 @@ TEST_CASE("maps made for turned scores leave out less of them than maps that ign
       hidden_states(of, some_texts(), context);
       return scores;
     };
-    const std::vector<double> before = scores_of(*model), after = scores_of(*compressed);
+    const std::vector<double> before = scores_of(*base.model), after = scores_of(*compressed);
     REQUIRE(before.size() == after.size());
     double error = 0;
     for (size_t i = 0; i < before.size(); ++i) error += std::pow(before[i] - after[i], 2);
@@ -384,9 +385,9 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
 TEST_CASE("plans that do not fit are refused in words", "[compression]") {
   const Checkpoint base("llama3.1");
   const auto& [files, model, config] = base;
-  const auto refused = [&](const CompressionPlan& plan) { validate(plan, config); };
+  const auto refused = [&](const CompressionPlan& plan) { validate(plan, base.config); };
   const auto uniform = [&](QkMethod qk, int64_t rank) {
-    return uniform_plan(config, qk, VoMethod::whitened, rank, 0, {1});
+    return uniform_plan(base.config, qk, VoMethod::whitened, rank, 0, {1});
   };
   CHECK_THROWS_WITH(refused(uniform(QkMethod::plain, 9)),
                     contains("qk: rank 9 of layer 1, key-value head 0: expected 1 to 8"));
