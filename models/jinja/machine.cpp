@@ -133,7 +133,7 @@ Value Machine::evaluate_kind(const Expression& e) {
       return lookup(e);
     case Kind::list:
     case Kind::tuple:
-      return make_list(each(), limits_, e.kind == Kind::tuple);
+      return make_list(each(), limits_, e.kind == Kind::tuple ? List::Kind::tuple : List::Kind::list);
     case Kind::dict: {
       std::vector<std::pair<Value, Value>> items;
       for (size_t i = 0; i + 1 < e.parts.size(); i += 2) {
@@ -249,7 +249,7 @@ Value Machine::subscript(const Value& object, const Value& key) {
   if (object.object() != nullptr && key.text() != nullptr) return object.object()->attribute(key.text()->bytes, *this);
   if (!key.is_integer() && !key.is_bool()) return missing();
   if (object.list() != nullptr) {
-    if (object.list()->kind != List::Kind::whole) return missing();
+    if (!object.list()->has_places()) return missing();
     const auto& items = object.list()->items;
     const int64_t at = key.whole() < 0 ? key.whole() + std::ssize(items) : key.whole();
     return at < 0 || at >= std::ssize(items) ? missing() : items[static_cast<size_t>(at)];
@@ -274,7 +274,7 @@ Value Machine::slice(const Expression& e) {
     if (!bound.is_none()) given[i] = bound.whole();
   }
   if (object.is_undefined()) fail("{} is undefined and cannot be sliced", object.what());
-  if (object.text() == nullptr && (object.list() == nullptr || object.list()->kind != List::Kind::whole))
+  if (object.text() == nullptr && (object.list() == nullptr || !object.list()->has_places()))
     return Undefined{"a slice of a " + object.type()};
   std::vector<size_t> starts;
   if (object.text() != nullptr) {
@@ -299,8 +299,7 @@ Value Machine::slice(const Expression& e) {
     if (object.list() != nullptr) items.push_back(object.list()->items[i]);
     else text.append(object.text()->slice(starts[i], starts[i + 1]));
   }
-  return object.list() != nullptr ? make_list(std::move(items), limits_, object.list()->is_tuple)
-                                  : Value(std::move(text));
+  return object.list() != nullptr ? make_list(std::move(items), limits_, object.list()->kind) : Value(std::move(text));
 }
 
 Value Machine::unary(const Expression& e) {

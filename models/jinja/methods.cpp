@@ -237,7 +237,7 @@ Value repeated(const Value& value, int64_t count, Limits& limits) {
   }
   std::vector<Value> items;
   for (int64_t i = 0; i < count; ++i) items.insert(items.end(), value.list()->items.begin(), value.list()->items.end());
-  return make_list(std::move(items), limits, value.list()->is_tuple);
+  return make_list(std::move(items), limits, value.list()->is_tuple() ? List::Kind::tuple : List::Kind::list);
 }
 
 /// index() and count() of a list.
@@ -291,10 +291,10 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b, Limits
     out.append(*b.text());
     return out;
   }
-  if (sign == "+" && a.list() != nullptr && b.list() != nullptr && a.list()->is_tuple == b.list()->is_tuple) {
+  if (sign == "+" && a.list() != nullptr && b.list() != nullptr && a.list()->is_tuple() == b.list()->is_tuple()) {
     std::vector<Value> items = a.list()->items;
     items.insert(items.end(), b.list()->items.begin(), b.list()->items.end());
-    return make_list(std::move(items), limits, a.list()->is_tuple);
+    return make_list(std::move(items), limits, a.list()->is_tuple() ? List::Kind::tuple : List::Kind::list);
   }
   if (sign == "*") {
     if ((a.text() != nullptr || a.list() != nullptr) && (b.is_integer() || b.is_bool()))

@@ -55,8 +55,8 @@ const std::map<std::string, Test>& tests() {
     t["string"] = of([](const Value& v) { return v.text() != nullptr; });
     t["mapping"] = of([](const Value& v) { return v.dict() != nullptr; });
     t["iterable"] = of(is_iterable);
-    t["sequence"] = of(
-        [](const Value& v) { return is_iterable(v) && (v.list() == nullptr || v.list()->kind == List::Kind::whole); });
+    t["sequence"] =
+        of([](const Value& v) { return is_iterable(v) && (v.list() == nullptr || v.list()->has_places()); });
     t["number"] = of([](const Value& v) { return v.is_number(); });
     t["integer"] = of([](const Value& v) { return v.is_integer(); });
     t["float"] = of([](const Value& v) { return v.is_real(); });

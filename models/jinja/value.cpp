@@ -78,12 +78,12 @@ Text as_python(const Value& value, Limits& limits) {
     return quoted(*text);
   }
   if (const List* list = value.list()) {
-    Text out(list->is_tuple ? "(" : "[");
+    Text out(list->is_tuple() ? "(" : "[");
     for (size_t i = 0; i < list->items.size(); ++i) {
       if (i > 0) out.append(", ");
       out.append(as_python(list->items[i], limits));
     }
-    out.append(!list->is_tuple ? "]" : list->items.size() == 1 ? ",)" : ")");
+    out.append(!list->is_tuple() ? "]" : list->items.size() == 1 ? ",)" : ")");
     return out;
   }
   if (const Dict* dict = value.dict()) {
@@ -203,9 +203,9 @@ bool Value::is_true() const {
 std::string Value::type() const {
   if (is_undefined()) return what() + ", which is undefined,";
   constexpr const char* names[] = {"", "None", "a bool", "an int", "a float", "a str", "a list", "a dict", ""};
-  return object() != nullptr                     ? "a " + object()->kind()
-         : list() != nullptr && list()->is_tuple ? "a tuple"
-                                                 : names[data_.index()];
+  return object() != nullptr                       ? "a " + object()->kind()
+         : list() != nullptr && list()->is_tuple() ? "a tuple"
+                                                   : names[data_.index()];
 }
 
 void Limits::spend(int64_t bytes) {
@@ -213,17 +213,11 @@ void Limits::spend(int64_t bytes) {
   require(left_ >= 0, "the template takes too long, or writes too much");
 }
 
-Value make_list(std::vector<Value> items, Limits& limits, bool is_tuple) {
+Value make_list(std::vector<Value> items, Limits& limits, List::Kind kind) {
   limits.spend(Limits::element * (1 + std::ssize(items)));
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, depth_of(item));
-  return List{std::move(items), is_tuple, checked_depth(depth + 1)};
-}
-
-Value make_list(std::vector<Value> items, Limits& limits, List::Kind kind) {
-  List list = *make_list(std::move(items), limits).list();
-  list.kind = kind;
-  return list;
+  return List{std::move(items), kind, checked_depth(depth + 1)};
 }
 
 Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits) {
@@ -235,7 +229,7 @@ Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits) {
 
 std::vector<Value> pairs_of(const Dict& dict, Limits& limits) {
   std::vector<Value> out;
-  for (const auto& [key, value] : dict.items) out.push_back(make_list({key, value}, limits, true));
+  for (const auto& [key, value] : dict.items) out.push_back(make_list({key, value}, limits, List::Kind::tuple));
   return out;
 }
 
@@ -270,7 +264,7 @@ bool equal(const Value& a, const Value& b, Limits& limits) {
   if (a.text() != nullptr && b.text() != nullptr) return a.text()->bytes == b.text()->bytes;
   if (a.list() != nullptr && b.list() != nullptr) {
     const auto &left = a.list()->items, &right = b.list()->items;
-    return a.list()->is_tuple == b.list()->is_tuple &&
+    return a.list()->is_tuple() == b.list()->is_tuple() &&
            std::equal(left.begin(), left.end(), right.begin(), right.end(),
                       [&](const Value& x, const Value& y) { return equal(x, y, limits); });
   }

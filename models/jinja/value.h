@@ -21,12 +21,16 @@ struct Undefined {
 };
 struct None {};
 struct List {
+  /// `view`: a dict's items(), keys() or values(), which have no [i]; neither has what map, select and their like give,
+  /// a `generator`, which is true even where it is empty.
+  enum class Kind : uint8_t { list, tuple, view, generator };
+
   std::vector<Value> items;
-  bool is_tuple = false;
+  Kind kind = Kind::list;
   int depth = 1;  ///< of lists and dicts within it, itself included
-  /// A dict's items(), keys() and values() have no [i]; neither has what map, select and their like give, which is true
-  /// even where it is empty.
-  enum class Kind : uint8_t { whole, view, generator } kind = Kind::whole;
+
+  bool is_tuple() const { return kind == Kind::tuple; }
+  bool has_places() const { return kind == Kind::list || kind == Kind::tuple; }
 };
 /// In the order of insertion.
 struct Dict {
@@ -93,11 +97,9 @@ class Limits {
   int64_t left_;
 };
 
-/// A list, a tuple or a dict, with its depth. Throw Error beyond the limits.
-Value make_list(std::vector<Value> items, Limits& limits, bool is_tuple = false);
+/// A list or a dict, with its depth. Throw Error beyond the limits.
+Value make_list(std::vector<Value> items, Limits& limits, List::Kind kind = List::Kind::list);
 Value make_dict(std::vector<std::pair<Value, Value>> items, Limits& limits);
-/// A list of another kind.
-Value make_list(std::vector<Value> items, Limits& limits, List::Kind kind);
 /// The pairs of a dict, as tuples.
 std::vector<Value> pairs_of(const Dict& dict, Limits& limits);
 /// JSON as a value, its texts marked with 1.
