@@ -401,8 +401,6 @@ Machine::Flow Machine::execute(const Statement& s) {
     case Do::macro:
       scope_->set(s.name, std::shared_ptr<Object>(std::make_shared<Macro>(s)));
       return Flow::on;
-    case Do::group:
-      return execute(s.bodies[0]);
     case Do::leave:
       return Flow::leave;
     case Do::next:

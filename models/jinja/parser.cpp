@@ -75,6 +75,15 @@ class Parser {
     if (now().kind != Token::Kind::end_block) stop("expected '%}}', found {}", here());
     take();
   }
+  /// Reads parts between commas, up to `end`.
+  template <class Part>
+  void parts_until(std::string_view end, const Part& part) {
+    while (!is_sign(end)) {
+      part();
+      if (!skip_sign(",")) break;
+    }
+    expect_sign(end);
+  }
 
   /// Counts recursions of the parser while it lives.
   struct Nested {
@@ -216,22 +225,16 @@ class Parser {
     }
     if (token.kind == Token::Kind::sign && token.text == "[") {
       std::vector<ExpressionPtr> items;
-      while (!is_sign("]")) {
-        items.push_back(expression());
-        if (!skip_sign(",")) break;
-      }
-      expect_sign("]");
+      parts_until("]", [&] { items.push_back(expression()); });
       return make(Kind::list, std::move(items));
     }
     if (token.kind == Token::Kind::sign && token.text == "{") {
       std::vector<ExpressionPtr> items;
-      while (!is_sign("}")) {
+      parts_until("}", [&] {
         items.push_back(expression());
         expect_sign(":");
         items.push_back(expression());
-        if (!skip_sign(",")) break;
-      }
-      expect_sign("}");
+      });
       return make(Kind::dict, std::move(items));
     }
     if (at_ > 0 && token.kind != Token::Kind::end) --at_;
@@ -290,7 +293,7 @@ class Parser {
   /// Reads "(a, b, key = c)" into a call, filter or test.
   ExpressionPtr with_arguments(ExpressionPtr out) {
     expect_sign("(");
-    while (!is_sign(")")) {
+    parts_until(")", [&] {
       if (is_sign("*") || is_sign("**")) stop("arguments with '*' are not supported");
       if (now().kind == Token::Kind::name && is(Token::Kind::sign, "=", 1)) {
         std::string key = take().text;
@@ -300,9 +303,7 @@ class Parser {
         if (!out->named.empty()) stop("an argument without a name stands behind one with a name");
         out->parts.push_back(expression());
       }
-      if (!skip_sign(",")) break;
-    }
-    expect_sign(")");
+    });
     measure(*out);
     return out;
   }
@@ -368,8 +369,17 @@ class Parser {
     if (ends.size() > 0) stop("{{% {} %}} is missing", *(ends.end() - 1));
     return body;
   }
-  void finish(std::string_view end) {
+  /// Reads the end of a block's tag, its last body, and {% end %}.
+  void last_body(Statement& out, std::string_view end) {
+    end_block();
+    out.bodies.push_back(statements({end}));
     take();
+    expect_name(end);
+    end_block();
+  }
+  /// Reads what follows a body before {% else %} or {% end %}.
+  void otherwise(Statement& out, std::string_view end) {
+    if (skip_name("else")) return last_body(out, end);
     expect_name(end);
     end_block();
   }
@@ -381,17 +391,13 @@ class Parser {
     if (word == "set") return assignment(out);
     if (word == "macro") return macro(out);
     if (word == "generation") {
-      out.kind = Do::group;
-      end_block();
-      out.bodies.push_back(statements({"endgeneration"}));
-      return finish("endgeneration");
+      out.kind = Do::branch;  // without conditions
+      return last_body(out, "endgeneration");
     }
     if (word == "filter") {
       out.kind = Do::capture;
       out.value = filtered(filter(make(Kind::captured)));
-      end_block();
-      out.bodies.push_back(statements({"endfilter"}));
-      return finish("endfilter");
+      return last_body(out, "endfilter");
     }
     if (word == "break" || word == "continue") {
       if (loops_ == 0) stop("{{% {} %}} is outside a loop", word);
@@ -411,13 +417,7 @@ class Parser {
       take();
       has_more = skip_name("elif");
     }
-    if (skip_name("else")) {
-      end_block();
-      out.bodies.push_back(statements({"endif"}));
-      take();
-    }
-    expect_name("endif");
-    end_block();
+    otherwise(out, "endif");
   }
 
   void loop(Statement& out) {
@@ -432,13 +432,7 @@ class Parser {
     out.bodies.push_back(statements({"else", "endfor"}));
     --loops_;
     take();
-    if (skip_name("else")) {
-      end_block();
-      out.bodies.push_back(statements({"endfor"}));
-      take();
-    }
-    expect_name("endfor");
-    end_block();
+    otherwise(out, "endfor");
   }
 
   /// A name, an attribute of a namespace, or several names.
@@ -473,9 +467,7 @@ class Parser {
     }
     out.kind = Do::capture;
     if (skip_sign("|")) out.value = filtered(filter(make(Kind::captured)));
-    end_block();
-    out.bodies.push_back(statements({"endset"}));
-    finish("endset");
+    last_body(out, "endset");
   }
 
   void macro(Statement& out) {
@@ -483,17 +475,13 @@ class Parser {
     out.kind = Do::macro;
     out.name = name();
     expect_sign("(");
-    while (!is_sign(")")) {
+    parts_until(")", [&] {
       std::string parameter = name();
       out.parameters.emplace_back(std::move(parameter), skip_sign("=") ? expression() : nullptr);
-      if (!skip_sign(",")) break;
-    }
-    expect_sign(")");
-    end_block();
+    });
     ++macros_;
-    out.bodies.push_back(statements({"endmacro"}));
+    last_body(out, "endmacro");
     --macros_;
-    finish("endmacro");
   }
 
   std::vector<Token> tokens_;

@@ -54,7 +54,6 @@ struct Statement {
     assign,   ///< target = value
     capture,  ///< target = what bodies[0] writes, through value (filters; may be null); no target: it is written
     macro,    ///< name(parameters, each with a value or null): bodies[0]
-    group,    ///< bodies[0]
     leave,    ///< break
     next      ///< continue
   };
