@@ -17,6 +17,11 @@ using Filter = std::function<Value(const Value& input, Parameters& p, Machine& m
 struct Key {
   std::string path;
   bool is_exact = false;
+  /// The one that the arguments "case_sensitive" and "attribute" ask for.
+  static Key given(Parameters& p) {
+    const bool is_exact = p.flag("case_sensitive", false);
+    return {p.text("attribute", ""), is_exact};
+  }
   Value of(const Value& item, Machine& m) const {
     Value key = path.empty() ? item : m.attributes(item, path);
     return key.text() != nullptr && !is_exact ? Value(in_case(*key.text(), Case::lower)) : key;
@@ -40,9 +45,7 @@ std::vector<Value> sorted(std::vector<Value> items, const Key& key, bool is_reve
 
 Value sort(const Value& input, Parameters& p, Machine& m) {
   const bool is_reversed = p.flag("reverse", false);
-  Key key;
-  key.is_exact = p.flag("case_sensitive", false);
-  key.path = p.text("attribute", "");
+  const Key key = Key::given(p);
   return make_list(sorted(m.items(input), key, is_reversed, m), m.limits());
 }
 
@@ -57,9 +60,7 @@ Value dictsort(const Value& input, Parameters& p, Machine& m) {
 }
 
 Value unique(const Value& input, Parameters& p, Machine& m) {
-  Key key;
-  key.is_exact = p.flag("case_sensitive", false);
-  key.path = p.text("attribute", "");
+  const Key key = Key::given(p);
   std::vector<Value> seen, out;
   for (const Value& item : m.items(input)) {
     Value own = key.of(item, m);
@@ -74,9 +75,7 @@ Value unique(const Value& input, Parameters& p, Machine& m) {
 /// min and max.
 Filter extreme(int sign) {
   return [sign](const Value& input, Parameters& p, Machine& m) {
-    Key key;
-    key.is_exact = p.flag("case_sensitive", false);
-    key.path = p.text("attribute", "");
+    const Key key = Key::given(p);
     const std::vector<Value> items = m.items(input);
     const Value* best = nullptr;
     for (const Value& item : items)
@@ -296,9 +295,7 @@ Filter end_of(bool is_last) {
 }
 
 Value trim(const Value& input, Parameters& p, Machine& m) {
-  const Value* const these = p.next("chars");
-  const Text text = printed(input, m.limits());
-  return stripped(text, true, true, these == nullptr || these->text() == nullptr ? nullptr : &these->text()->bytes);
+  return stripped(printed(input, m.limits()), true, true, p.text_or_none("chars"));
 }
 
 Value replace(const Value& input, Parameters& p, Machine& m) {

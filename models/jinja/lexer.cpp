@@ -1,12 +1,10 @@
-#include "models/jinja/lexer.h"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "engine/error.h"
 #include "models/files/json.h"
-#include "models/jinja/text.h"
+#include "models/jinja/syntax.h"
 
 namespace headroom::models::jinja {
 namespace {

@@ -115,10 +115,6 @@ std::shared_ptr<Namespace> Machine::make_namespace() {
 Value Machine::evaluate(const Expression& e) {
   limits_.spend(Limits::step);
   const Deeper deeper(*this);
-  return evaluate_kind(e);
-}
-
-Value Machine::evaluate_kind(const Expression& e) {
   const auto each = [&] {
     std::vector<Value> values;
     for (const ExpressionPtr& part : e.parts) values.push_back(evaluate(*part));

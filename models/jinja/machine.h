@@ -40,7 +40,6 @@ class Machine {
   struct Deeper;
 
   Value evaluate(const Expression& e);
-  Value evaluate_kind(const Expression& e);
   Arguments arguments(const Expression& e);
   Value call(const Expression& e);
   Value lookup(const Expression& e);

@@ -16,9 +16,8 @@ using DictMethod = std::function<Value(const Dict& self, Parameters& p, Machine&
 
 TextMethod strip(bool left, bool right) {
   return [=](const Text& self, Parameters& p, Machine& m) {
-    const Value* const these = p.next("chars");
     m.limits().spend(std::ssize(self.bytes));
-    return stripped(self, left, right, these == nullptr || these->text() == nullptr ? nullptr : &these->text()->bytes);
+    return stripped(self, left, right, p.text_or_none("chars"));
   };
 }
 
@@ -33,8 +32,7 @@ Value list_of(std::vector<Text> parts, Machine& m) {
 
 TextMethod split_from(bool from_right) {
   return [=](const Text& self, Parameters& p, Machine& m) {
-    const Value* const given = p.next("sep");
-    const std::string* const separator = given == nullptr || given->text() == nullptr ? nullptr : &given->text()->bytes;
+    const std::string* const separator = p.text_or_none("sep");
     require(separator == nullptr || !separator->empty(), "split() by nothing");
     // A part costs more than its bytes: counted before it is made.
     m.limits().spend(Limits::element *
@@ -175,22 +173,21 @@ const std::map<std::string, TextMethod>& text_methods() {
   return all;
 }
 
+/// keys() or values().
+DictMethod side_of(Value std::pair<Value, Value>::*side) {
+  return [side](const Dict& self, Parameters& /*p*/, Machine& m) {
+    std::vector<Value> out;
+    for (const auto& item : self.items) out.push_back(item.*side);
+    return make_list(std::move(out), m.limits(), List::Kind::view);
+  };
+}
+
 const std::map<std::string, DictMethod>& dict_methods() {
   static const std::map<std::string, DictMethod> all{
       {"items", [](const Dict& self, Parameters& /*p*/,
                    Machine& m) { return make_list(pairs_of(self, m.limits()), m.limits(), List::Kind::view); }},
-      {"keys",
-       [](const Dict& self, Parameters& /*p*/, Machine& m) {
-         std::vector<Value> out;
-         for (const auto& [key, value] : self.items) out.push_back(key);
-         return make_list(std::move(out), m.limits(), List::Kind::view);
-       }},
-      {"values",
-       [](const Dict& self, Parameters& /*p*/, Machine& m) {
-         std::vector<Value> out;
-         for (const auto& [key, value] : self.items) out.push_back(value);
-         return make_list(std::move(out), m.limits(), List::Kind::view);
-       }},
+      {"keys", side_of(&std::pair<Value, Value>::first)},
+      {"values", side_of(&std::pair<Value, Value>::second)},
       {"get", [](const Dict& self, Parameters& p, Machine& m) {
          const Value* const found = find(self, p.needed("key"), m.limits());
          const Value* const usual = p.next("default");
@@ -224,6 +221,9 @@ Value whole_arithmetic(const std::string& sign, int64_t a, int64_t b) {
   return out;
 }
 
+/// A tuple's arithmetic gives tuples, that of other lists plain ones.
+List::Kind plain_kind(const List& list) { return list.is_tuple() ? List::Kind::tuple : List::Kind::list; }
+
 Value repeated(const Value& value, int64_t count, Limits& limits) {
   count = std::max<int64_t>(count, 0);
   const int64_t size =
@@ -237,7 +237,7 @@ Value repeated(const Value& value, int64_t count, Limits& limits) {
   }
   std::vector<Value> items;
   for (int64_t i = 0; i < count; ++i) items.insert(items.end(), value.list()->items.begin(), value.list()->items.end());
-  return make_list(std::move(items), limits, value.list()->is_tuple() ? List::Kind::tuple : List::Kind::list);
+  return make_list(std::move(items), limits, plain_kind(*value.list()));
 }
 
 /// index() and count() of a list.
@@ -294,7 +294,7 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b, Limits
   if (sign == "+" && a.list() != nullptr && b.list() != nullptr && a.list()->is_tuple() == b.list()->is_tuple()) {
     std::vector<Value> items = a.list()->items;
     items.insert(items.end(), b.list()->items.begin(), b.list()->items.end());
-    return make_list(std::move(items), limits, a.list()->is_tuple() ? List::Kind::tuple : List::Kind::list);
+    return make_list(std::move(items), limits, plain_kind(*a.list()));
   }
   if (sign == "*") {
     if ((a.text() != nullptr || a.list() != nullptr) && (b.is_integer() || b.is_bool()))

@@ -110,6 +110,11 @@ std::string Parameters::text(std::string_view name, const std::string& usual) {
   return found->text()->bytes;
 }
 
+const std::string* Parameters::text_or_none(std::string_view name) {
+  const Value* const found = next(name);
+  return found == nullptr || found->text() == nullptr ? nullptr : &found->text()->bytes;
+}
+
 bool Parameters::flag(std::string_view name, bool usual) {
   const Value* const found = next(name);
   return found == nullptr ? usual : found->is_true();

@@ -33,6 +33,8 @@ class Parameters {
   /// The next one as a whole number, a text's bytes or a truth; `usual` where it is not given.
   int64_t whole(std::string_view name, int64_t usual);
   std::string text(std::string_view name, const std::string& usual);
+  /// The next one's bytes; nullptr if it is not given or no text.
+  const std::string* text_or_none(std::string_view name);
   bool flag(std::string_view name, bool usual);
   /// All positional ones that were not asked for, and all named ones.
   Arguments rest();

@@ -8,12 +8,13 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
-#include "models/jinja/lexer.h"
+#include "models/files/utf8.h"
 #include "models/jinja/syntax.h"
 
 namespace headroom::models::jinja {
 namespace {
 
+constexpr size_t most_bytes = size_t{1} << 20;
 constexpr int most_nesting = 100;  ///< of parentheses, blocks and calls: each is a recursion of ours
 constexpr int most_parts = 500;    ///< of one expression in a row, whose evaluation is a recursion, too
 
@@ -491,6 +492,10 @@ class Parser {
 
 }  // namespace
 
-Body parse(const std::string& source) { return Parser(tokenize(source)).run(); }
+Body parse(const std::string& source) {
+  require(source.size() <= most_bytes, "a template of {} bytes; at most {} are read", source.size(), most_bytes);
+  require(valid_utf8(source) == source.size(), "byte {} is not UTF-8", valid_utf8(source));
+  return Parser(tokenize(source)).run();
+}
 
 }  // namespace headroom::models::jinja

@@ -8,6 +8,17 @@
 
 namespace headroom::models::jinja {
 
+struct Token {
+  enum class Kind { text, name, string, integer, real, sign, block, variable, end_block, end_variable, end };
+  Kind kind = Kind::end;
+  std::string text;  ///< a string's value, a name, the digits of a number, or a sign
+  int line = 0;
+};
+
+/// The tokens of a template; text in front of a block that takes its white space is cut here. Throws Error naming the
+/// line for a comment, block or string without an end.
+std::vector<Token> tokenize(const std::string& source);
+
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
@@ -68,7 +79,8 @@ struct Statement {
 
 /// Parses a template as transformers sets Jinja2 up: the first line end behind a block goes, white space before one,
 /// too; with break, continue and {% generation %}. Throws Error naming the line for what is not in the grammar, for
-/// blocks of other files ({% include %}, …), and for nesting of more than 100.
+/// blocks of other files ({% include %}, …), for nesting of more than 100, for more than 1 MiB, and for what is not
+/// UTF-8.
 Body parse(const std::string& source);
 
 }  // namespace headroom::models::jinja

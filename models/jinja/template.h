@@ -10,11 +10,11 @@ namespace headroom::models::jinja {
 /// depth, time and memory are bounded, and it reads nothing but its variables and the clock.
 class Template {
  public:
-  /// Parses it. Throws Error naming the line, as parse() does, or the size beyond 1 MiB.
-  explicit Template(const std::string& source);
+  /// Throws Error as parse() does.
+  explicit Template(const std::string& source) : body_(parse(source)) {}
   /// The text for some variables. Throws Error naming the line: what the template itself raises, what Python would
   /// refuse, and what takes longer than `limits` allow.
-  Text render(const Variables& variables, Limits limits) const;
+  Text render(const Variables& variables, Limits limits) const { return Machine(body_, variables, limits).run(); }
 
  private:
   Body body_;
