@@ -11,6 +11,7 @@
 #include "models/files/entries_of.h"
 #include "models/files/json.h"
 #include "models/files/other_kind.h"
+#include "models/files/temporary_name.h"
 
 namespace headroom::models {
 namespace {
@@ -123,7 +124,7 @@ void complain_of_missing(const fs::path& path) {
 }
 
 void complain_of_weights_alone(const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const fs::path folder = folder_of(file);
   if (!is_there(folder / "config.json")) refuse_adapter(folder);
   fail("{}: has a model's weights alone: {}", file.string(),
        is_there(folder / "config.json") ? fmt::format("name its folder, {}, which has config.json", folder.string())

@@ -13,21 +13,15 @@
 #include <system_error>
 
 #include "engine/error.h"
-#include "models/files/entries_of.h"
 #include "models/files/output.h"
-#include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 
 namespace headroom::models {
-
 namespace {
 
 /// Removes the temporary files of this name that killed processes of this host left: those without a lock on them.
 void remove_leftovers(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const std::string prefix = temporary_prefix(path);
-  for (const std::filesystem::path& file : entries_if_any(folder, ".tmp")) {
-    if (!file.filename().string().starts_with(prefix)) continue;
+  for (const std::filesystem::path& file : with_temporary_name(path)) {
     const int fd = open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(file.c_str());
@@ -99,11 +93,7 @@ void AtomicFile::commit() {
   if (is_new) forget_promise(path_);
   close(fd_);
   fd_ = -1;
-  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
-  const int folder_fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder_fd < 0) return;  // written, but not listable: nothing more can be done
-  fsync(folder_fd);           // some file systems cannot sync folders: no error
-  close(folder_fd);
+  sync_folder(folder_of(path_));
 }
 
 void AtomicFile::fail_with_errno(const char* what) const {

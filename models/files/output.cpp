@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "models/files/entries_of.h"
+#include "models/files/temporary_name.h"
 
 namespace headroom::models {
 namespace {
@@ -43,8 +44,6 @@ bool holds(const fs::path& folder, const fs::path& file) {
   const std::vector<fs::path> entries = entries_if_any(folder);
   return std::any_of(entries.begin(), entries.end(), [&](const fs::path& path) { return is_same(path, file); });
 }
-
-fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
 bool is_read(const fs::path& output, const fs::path& input) {
   std::error_code none;

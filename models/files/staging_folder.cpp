@@ -13,8 +13,6 @@
 #include <system_error>
 
 #include "engine/error.h"
-#include "models/files/entries_of.h"
-#include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 
 namespace headroom::models {
@@ -33,26 +31,16 @@ int lock_of(const fs::path& folder) {
   return -1;
 }
 
-fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : "."; }
-
 /// Removes the folders of this name whose processes, of this host, were killed.
 void remove_killed(const fs::path& target) {
-  const std::string prefix = temporary_prefix(target);
-  for (const fs::path& folder : entries_if_any(folder_of(target), ".tmp")) {
+  for (const fs::path& folder : with_temporary_name(target)) {
     std::error_code unreadable;
-    if (!folder.filename().string().starts_with(prefix) || !fs::is_directory(folder, unreadable)) continue;
+    if (!fs::is_directory(folder, unreadable)) continue;
     const int lock = lock_of(folder);
     if (lock < 0) continue;
     fs::remove_all(folder, unreadable);
     close(lock);
   }
-}
-
-void sync(const fs::path& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);  // some file systems cannot sync folders: no error
-  close(fd);
 }
 
 }  // namespace
@@ -89,7 +77,7 @@ int StagingFolder::replace_in_steps(const fs::path& made) const {
 
 void StagingFolder::publish(const fs::path& name, Replace replace) {
   const fs::path made = folder_ / name;
-  sync(made);
+  sync_folder(made);
   int failed = rename_new(made, target_);
   if (failed != 0 && errno == EEXIST && replace == Replace::allowed) {
     // The old target moves to the staging folder and is deleted with it.
@@ -99,7 +87,7 @@ void StagingFolder::publish(const fs::path& name, Replace replace) {
   require(failed == 0 || errno != EEXIST, "{}: exists: another command made it meanwhile; --force replaces it",
           target_.string());
   require(failed == 0, "{}: cannot take its name: {}", target_.string(), std::strerror(errno));
-  sync(folder_of(target_));
+  sync_folder(folder_of(target_));
 }
 
 }  // namespace headroom::models

@@ -8,8 +8,8 @@
 #include "models/files/atomic_file.h"
 #include "models/files/entries_of.h"
 #include "models/files/json.h"
-#include "models/files/rename_new.h"
 #include "models/files/staging_folder.h"
+#include "models/files/temporary_name.h"
 #include "models/gguf/gguf.h"
 #include "models/write/folder_files.h"
 

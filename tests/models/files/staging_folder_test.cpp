@@ -8,7 +8,6 @@
 #include "models/files/atomic_file.h"
 #include "models/files/entries_of.h"
 #include "models/files/output.h"
-#include "models/files/rename_new.h"
 #include "models/files/temporary_name.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
