@@ -35,7 +35,8 @@ std::string block_entry(const engine::QuantizedMatrix& matrix) {
 CompactStore::CompactStore(const std::filesystem::path& path) : file_(path) {
   for (const auto& [name, text] : file_.metadata()) {
     if (name == "format") continue;  // "pt", as other software writes
-    try {
+    const std::string place = fmt::format("{}: __metadata__: {}", path.string(), quoted_name(name));
+    blocks_[name] = naming(place, [&, &name = name, &text = text]() -> Blocks {
       require(file_.contains(name), "there is no such tensor");
       const SafetensorsEntry& entry = file_.entry(name);
       require(entry.dtype == DType::u8, "the tensor is {}, blocks are U8", safetensors_name(entry.dtype));
@@ -49,10 +50,8 @@ CompactStore::CompactStore(const std::filesystem::path& path) : file_(path) {
       const double bytes = static_cast<double>(rows) * static_cast<double>(cols / traits.elements * traits.bytes);
       require(bytes == static_cast<double>(entry.end - entry.begin), "{} bytes, {} {} x {} are {:.0f}",
               entry.end - entry.begin, traits.name, rows, cols, bytes);
-      blocks_[name] = {format, rows, cols};
-    } catch (const Error& error) {
-      fail("{}: __metadata__: {}: {}", path.string(), quoted_name(name), error.what());
-    }
+      return {format, rows, cols};
+    });
   }
 }
 

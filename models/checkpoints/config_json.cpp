@@ -205,11 +205,7 @@ Ordered json_of(const TransformerConfig& config) { return written(config); }
 TransformerConfig read_config(const Json& json, const std::string& source, const std::string& path) {
   TransformerConfig config;
   read_into(config, json, {source, path});
-  try {
-    validate(config);
-  } catch (const Error& error) {
-    fail("{}: {}: {}", source, path, error.what());
-  }
+  naming(source + ": " + path, [&] { validate(config); });
   return config;
 }
 

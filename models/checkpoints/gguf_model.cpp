@@ -250,10 +250,6 @@ class GgufModel : public ModelFiles {
   std::shared_ptr<const GgufFile> file_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Throws Error for GGUF files that are not of a whole language model.
 void require_model(const GgufFile& file) {
   const GgufMetadata& metadata = file.metadata();
@@ -305,11 +301,7 @@ ModelDescription describe_gguf(const GgufFile& file) {
     model.warnings.push_back(
         fmt::format("{}: the last {} bytes belong to no tensor, and are not read", source, file.trailing_bytes()));
   read_specials(file.metadata(), model);
-  try {
-    validate(c);
-  } catch (const Error& error) {
-    fail("{}: {}", source, error.what());
-  }
+  naming(source, [&] { validate(c); });
   return model;
 }
 

@@ -98,11 +98,8 @@ ReferenceLogits read_reference_logits(const std::filesystem::path& path) {
     if (const auto found = json.find(key); found != json.end() && found->is_string())
       (std::string(key) == "model" ? reference.model : reference.made_with) = found->get<std::string>();
   for (const nlohmann::json& text : *texts) {
-    try {
-      reference.texts.push_back(read_text(text));
-    } catch (const Error& error) {
-      fail("{}: texts[{}]: {}", path.string(), reference.texts.size(), error.what());
-    }
+    const std::string place = fmt::format("{}: texts[{}]", path.string(), reference.texts.size());
+    reference.texts.push_back(naming(place, [&] { return read_text(text); }));
   }
   return reference;
 }

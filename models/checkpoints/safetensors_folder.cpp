@@ -19,8 +19,8 @@ using Json = nlohmann::json;
 /// The index's map from tensors to the names of files, which must be names of this folder's files.
 std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   const MappedFile file(index);
-  std::map<std::string, std::string> shards;
-  try {
+  return naming(index.string(), [&] {
+    std::map<std::string, std::string> shards;
     const Json json = parse_json(file.text());
     require(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
             "weight_map: expected an object");
@@ -32,10 +32,8 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
               "weight_map: {}: {} is no name of a file in this folder", quoted_name(tensor), quoted_name(name));
       shards[tensor] = name;
     }
-  } catch (const Error& error) {
-    fail("{}: {}", index.string(), error.what());
-  }
-  return shards;
+    return shards;
+  });
 }
 
 }  // namespace

@@ -5,7 +5,19 @@
 #include <string>
 #include <string_view>
 
+#include "engine/error.h"
+
 namespace headroom::models {
+
+/// What f() returns; an Error of it gets `place` before its message: "FILE: what is wrong".
+template <class F>
+auto naming(const std::string& place, const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    fail("{}: {}", place, error.what());
+  }
+}
 
 /// Parses JSON from outside. Throws Error, without the file's name, for invalid JSON, for a key given twice in one
 /// object, for a zero byte (nlohmann-json would keep the last key and stop at the zero), and for lists and objects

@@ -149,7 +149,7 @@ GgufValue read_value(Cursor& in) {
 GgufEntry read_entry(Cursor& in) {
   GgufEntry entry;
   entry.name = in.string("name of a tensor");
-  try {
+  naming("tensor " + quoted_name(entry.name), [&] {
     const auto axes = in.number<uint32_t>("axes");
     require(axes <= most_axes, "has {} axes, at most {} are read", axes, most_axes);
     std::vector<int64_t> sizes;
@@ -163,9 +163,7 @@ GgufEntry read_entry(Cursor& in) {
     entry.begin = in.number<uint64_t>("offset");
     entry.end = gguf_bytes(entry.form, entry.shape);
     require(!__builtin_add_overflow(entry.begin, entry.end, &entry.end), "offset {} is too large", entry.begin);
-  } catch (const Error& error) {
-    fail("tensor {}: {}", quoted_name(entry.name), error.what());
-  }
+  });
   return entry;
 }
 

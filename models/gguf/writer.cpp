@@ -107,11 +107,7 @@ std::string header_of(const std::vector<GgufPlanned>& tensors, const GgufPairs& 
     require(names.insert(key).second, "key {} is given twice", quoted_name(key));
     require(key != "general.alignment", "key {} is the writer's own", quoted_name(key));
     put_text(out, key);
-    try {
-      put_value(out, value);
-    } catch (const Error& error) {
-      fail("key {}: {}", quoted_name(key), error.what());
-    }
+    naming("key " + quoted_name(key), [&] { put_value(out, value); });
   }
   names.clear();
   uint64_t offset = 0;
@@ -145,12 +141,7 @@ void write_tensor(AtomicFile& file, const GgufPlanned& planned) {
 
 void stream_gguf(const std::filesystem::path& path, const GgufPairs& metadata,
                  const std::vector<GgufPlanned>& tensors) {
-  std::string header;
-  try {
-    header = header_of(tensors, metadata);
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
-  }
+  const std::string header = naming(path.string(), [&] { return header_of(tensors, metadata); });
   AtomicFile file(path);
   file.write(header.data(), header.size());
   for (const GgufPlanned& tensor : tensors) write_tensor(file, tensor);
@@ -160,11 +151,9 @@ void stream_gguf(const std::filesystem::path& path, const GgufPairs& metadata,
 void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const StoredTensors& tensors) {
   std::vector<GgufPlanned> planned;
   for (const auto& [name, stored] : tensors) {
-    try {
-      planned.push_back({name, form_of(stored), shape_of(stored), [&stored = stored] { return stored; }});
-    } catch (const Error& error) {
-      fail("{}: tensor {}: {}", path.string(), quoted_name(name), error.what());
-    }
+    const GgufForm form = naming(fmt::format("{}: tensor {}", path.string(), quoted_name(name)),
+                                 [&stored = stored] { return form_of(stored); });
+    planned.push_back({name, form, shape_of(stored), [&stored = stored] { return stored; }});
   }
   stream_gguf(path, metadata, planned);
 }

@@ -266,13 +266,7 @@ void read_classifier(const ConfigFields& in, const Family& family, HuggingFaceMo
 }  // namespace
 
 HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& source) {
-  json parsed;
-  try {
-    parsed = parse_json(text);
-  } catch (const Error& error) {
-    fail("{}: {}", source, error.what());
-  }
-  return read_hugging_face(parsed, source);
+  return read_hugging_face(naming(source, [&] { return parse_json(text); }), source);
 }
 
 HuggingFaceModel read_hugging_face(const json& config, const std::string& source) {
@@ -289,11 +283,7 @@ HuggingFaceModel read_hugging_face(const json& config, const std::string& source
   model.model_type = type;
   read_classifier(in, *family, model);
   judge(in, family->harmless, "", model);
-  try {
-    validate(model.config);
-  } catch (const Error& error) {
-    fail("{}: {}", source, error.what());
-  }
+  naming(source, [&] { validate(model.config); });
   return model;
 }
 

@@ -61,14 +61,8 @@ std::string header_text(const std::vector<const SafetensorsPlanned*>& order,
 
 void stream_safetensors(const std::filesystem::path& path, const std::vector<SafetensorsPlanned>& tensors,
                         const std::map<std::string, std::string>& metadata) {
-  std::vector<const SafetensorsPlanned*> order;
-  std::string header;
-  try {
-    order = in_file_order(tensors);
-    header = header_text(order, metadata);
-  } catch (const Error& error) {
-    throw Error(path.string() + ": " + error.what());
-  }
+  const auto order = naming(path.string(), [&] { return in_file_order(tensors); });
+  const std::string header = naming(path.string(), [&] { return header_text(order, metadata); });
   AtomicFile file(path);
   const uint64_t header_bytes = header.size();
   file.write(&header_bytes, sizeof header_bytes);

@@ -56,12 +56,11 @@ void read_added(const fs::path& folder, FolderConfig& config) {
   const bool has_decoder = decoder != config.tokenizer.end() && decoder->is_object();
   const fs::path path = folder / (has_decoder ? "tokenizer_config.json" : "added_tokens.json");
   const Json tokens = has_decoder ? *decoder : read_optional_object(path);
-  for (const auto& [key, value] : tokens.items()) try {
+  naming(path.string(), [&] {
+    for (const auto& [key, value] : tokens.items())
       config.added.push_back(has_decoder ? read_added_token(value, id_of_key(key))
                                          : read_added_token({{"content", key}, {"special", is_special(key)}}, value));
-    } catch (const Error& error) {
-      fail("{}: {}", path.string(), error.what());
-    }
+  });
 }
 
 }  // namespace

@@ -22,19 +22,10 @@ namespace fs = std::filesystem;
 /// merges.txt: a "#version" line, then one merge a line.
 std::vector<std::pair<std::string, std::string>> read_merge_lines(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> merges;
-  size_t number = 0;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    ++number;
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.empty() || (number == 1 && line.substr(0, 8) == "#version")) continue;
-    try {
-      merges.push_back(read_merge(line));
-    } catch (const Error& error) {
-      fail("line {}: {}", number, error.what());
-    }
-  }
+  each_line(text, [&](std::string_view line, size_t number) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty() && !(number == 1 && line.starts_with("#version"))) merges.push_back(read_merge(line));
+  });
   return merges;
 }
 
@@ -52,15 +43,6 @@ void add_merges(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>&
                        : b == ids.end() ? right
                                         : left + right));
     vocabulary.merges.push_back({a->second, b->second, both->second, static_cast<uint32_t>(rank)});
-  }
-}
-
-template <class F>
-auto naming(const fs::path& path, const F& read) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
   }
 }
 
@@ -82,6 +64,18 @@ std::string folder_name(const fs::path& file) {
   std::error_code ignored;
   const fs::path absolute = fs::weakly_canonical(file, ignored);
   return absolute.has_parent_path() ? absolute.parent_path().filename().string() : file.stem().string();
+}
+
+void each_line(std::string_view text, const std::function<void(std::string_view, size_t)>& read) {
+  for (size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    try {
+      read(line, number);
+    } catch (const Error& error) {
+      fail("line {}: {}", number, error.what());
+    }
+  }
 }
 
 std::pair<std::string, std::string> read_merge(std::string_view text) {
@@ -142,10 +136,10 @@ BpeVocabulary read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
   vocabulary.name = folder_name(vocab);
   vocabulary.files = {vocab, merges};
   const MappedFile vocab_file(vocab, tokenizer_file), merges_file(merges, tokenizer_file);
-  const auto tokens = naming(vocab, [&] { return read_vocabulary(parse_json(vocab_file.text())); });
-  for (const int32_t id :
-       naming(merges, [&] { return add_tokens_and_merges(vocabulary, tokens, read_merge_lines(merges_file.text())); }))
-    vocabulary.added.push_back({tokens.at(id), id, true});
+  const auto tokens = naming(vocab.string(), [&] { return read_vocabulary(parse_json(vocab_file.text())); });
+  const auto unmade = naming(
+      merges.string(), [&] { return add_tokens_and_merges(vocabulary, tokens, read_merge_lines(merges_file.text())); });
+  for (const int32_t id : unmade) vocabulary.added.push_back({tokens.at(id), id, true});
   FolderConfig config = read_folder_config(vocab.parent_path());
   if (config.kind.empty()) config.kind = "GPT2Tokenizer";
   const PreTokenizer& cut = pre_tokenizer_of_class(config, vocab);

@@ -47,17 +47,9 @@ void read_line(std::string_view line, std::vector<std::string>& tokens) {
 
 std::vector<std::string> read_ranks(std::string_view text) {
   std::vector<std::string> tokens(static_cast<size_t>(rank_count));
-  size_t number = 0;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    ++number;
-    try {
-      if (!line.empty()) read_line(line, tokens);
-    } catch (const Error& error) {
-      fail("line {}: {}", number, error.what());
-    }
-  }
+  each_line(text, [&](std::string_view line, size_t) {
+    if (!line.empty()) read_line(line, tokens);
+  });
   const auto present = std::count_if(tokens.begin(), tokens.end(), [](const auto& t) { return !t.empty(); });
   require(present == rank_count, "has {} ranks, Llama 3 has {} (truncated?)", present, rank_count);
   return tokens;

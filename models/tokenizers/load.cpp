@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "engine/error.h"
+#include "models/files/json.h"
 #include "models/files/mapped_file.h"
 #include "models/gguf/gguf.h"
 #include "models/tokenizers/folder_config.h"
@@ -39,7 +40,7 @@ BpeVocabulary read_file(const fs::path& path) {
 
 SentencePieceVocabulary read_sentencepiece(const fs::path& path) {
   const MappedFile file(path, tokenizer_file);
-  try {
+  return naming(path.string(), [&] {
     const FolderConfig config = read_folder_config(path.parent_path());
     const bool is_llama = config.kind == llama_tokenizer;
     SentencePieceVocabulary read{parse_sentencepiece(file.text()), folder_name(path), path, config.added};
@@ -47,9 +48,7 @@ SentencePieceVocabulary read_sentencepiece(const fs::path& path) {
     read.only_missing = is_llama || !read.spaces_every;
     if (is_llama) read.model.add_dummy_prefix = config.flag("add_prefix_space", true);
     return read;
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
-  }
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -42,6 +43,8 @@ void add_character_tokens(BpeVocabulary& vocabulary, const std::map<int32_t, std
                           const std::vector<std::pair<std::string, std::string>>& merges, bool byte_fallback);
 /// Splits "a b" in two.
 std::pair<std::string, std::string> read_merge(std::string_view text);
+/// Calls read(line, number) for each line, numbered from 1. Throws its Error naming the line.
+void each_line(std::string_view text, const std::function<void(std::string_view line, size_t number)>& read);
 /// The tokenizer's name: its folder's name.
 std::string folder_name(const std::filesystem::path& file);
 

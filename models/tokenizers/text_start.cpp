@@ -87,11 +87,8 @@ TextStart text_start_of_folder(const fs::path& folder, const FolderConfig& confi
     return id ? id : otherwise;
   };
   if (!tokenizer.empty()) {
-    try {
-      read_template(template_in(part(tokenizer, "post_processor")), start);
-    } catch (const Error& error) {
-      fail("{}: {}", (folder / "tokenizer.json").string(), error.what());
-    }
+    naming((folder / "tokenizer.json").string(),
+           [&] { read_template(template_in(part(tokenizer, "post_processor")), start); });
   } else {
     if (config.flag("add_bos_token") && config.named("bos_token")) {
       start.begin = id_named("bos_token", config_bos);

@@ -2,6 +2,7 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "models/files/json.h"
 
 namespace headroom::models {
 namespace {
@@ -79,11 +80,8 @@ Var SafetensorsWeights::tensor(const std::string& name, const Shape& shape, cons
   const auto found = is_used_.find(prefix_ + name);
   require(found != is_used_.end(), "{}: weights: '{}' is not given", file_->path().string(), prefix_ + name);
   found->second = true;
-  try {
-    return leaf_of(prefix_ + name, file_->mapped(prefix_ + name), shape, options_);
-  } catch (const Error& error) {
-    fail("{}: {}", file_->path().string(), error.what());
-  }
+  return naming(file_->path().string(),
+                [&] { return leaf_of(prefix_ + name, file_->mapped(prefix_ + name), shape, options_); });
 }
 
 void SafetensorsWeights::finish() const {

@@ -174,15 +174,6 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
   return moves;
 }
 
-/// f32 numbers in the form that is written.
-StoredTensor narrowed(const TensorMove& move, const Tensor& values, const ImportanceOf& importance) {
-  try {
-    return in_form(values, move.form, importance ? importance(move.from) : Tensor());
-  } catch (const Error& error) {
-    fail("tensor {}: {}", quoted_name(move.from), error.what());
-  }
-}
-
 StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved,
                    const ImportanceOf& importance, Rounding& rounding) {
   const StoredTensor stored = store.read(move.from);
@@ -198,7 +189,9 @@ StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_int
   if (dtype_of(move.form) == values.dtype()) return values.contiguous();
   values = values.to(DType::f32).contiguous();  // of an f64 one, too: it is computed in f32
   if (!move.form) return values;
-  const StoredTensor written = narrowed(move, values, importance);
+  const StoredTensor written = naming("tensor " + quoted_name(move.from), [&] {
+    return in_form(values, move.form, importance ? importance(move.from) : Tensor());
+  });
   count_rounding(move, values, written, rounding);
   return written;
 }
