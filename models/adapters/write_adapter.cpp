@@ -9,7 +9,6 @@
 #include "models/gguf/gguf.h"
 #include "models/write/convert.h"
 #include "models/write/folder_files.h"
-#include "models/write/gguf_values.h"
 
 namespace headroom::models {
 namespace {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <set>
@@ -62,57 +63,18 @@ GgufValueType value_type(Cursor& in) {
   return static_cast<GgufValueType>(number);
 }
 
-template <class T>
-int64_t integer_of(Cursor& in) {
-  const T value = in.number<T>("a value");
-  require(std::in_range<int64_t>(value), "a value is {}, at most 2^63 - 1 is read", value);
-  return static_cast<int64_t>(value);
-}
-
 int64_t read_integer(Cursor& in, GgufValueType type) {
-  switch (type) {
-    case GgufValueType::u8:
-      return integer_of<uint8_t>(in);
-    case GgufValueType::i8:
-      return integer_of<int8_t>(in);
-    case GgufValueType::u16:
-      return integer_of<uint16_t>(in);
-    case GgufValueType::i16:
-      return integer_of<int16_t>(in);
-    case GgufValueType::u32:
-      return integer_of<uint32_t>(in);
-    case GgufValueType::i32:
-      return integer_of<int32_t>(in);
-    case GgufValueType::u64:
-      return integer_of<uint64_t>(in);
-    case GgufValueType::boolean:
-      break;
-    default:
-      return integer_of<int64_t>(in);
-  }
-  const int64_t value = integer_of<uint8_t>(in);
-  require(value <= 1, "a bool is {}, expected 0 or 1", value);
+  const int64_t value = with_whole_type(type, [&]<class T>(T) {
+    const T read = in.number<T>("a value");
+    require(std::in_range<int64_t>(read), "a value is {}, at most 2^63 - 1 is read", read);
+    return static_cast<int64_t>(read);
+  });
+  require(type != GgufValueType::boolean || value <= 1, "a bool is {}, expected 0 or 1", value);
   return value;
 }
 
-/// Fewest bytes that a value takes.
-uint64_t least_bytes(GgufValueType type) {
-  switch (type) {
-    case GgufValueType::u8:
-    case GgufValueType::i8:
-    case GgufValueType::boolean:
-      return 1;
-    case GgufValueType::u16:
-    case GgufValueType::i16:
-      return 2;
-    case GgufValueType::u32:
-    case GgufValueType::i32:
-    case GgufValueType::f32:
-      return 4;
-    default:
-      return 8;
-  }
-}
+/// Fewest bytes that a value takes, by its type; those of strings and arrays are of their length.
+constexpr std::array<uint64_t, 13> least_bytes{1, 1, 2, 2, 4, 4, 4, 1, 8, 8, 8, 8, 8};
 
 GgufValue read_value(Cursor& in) {
   GgufValue value{.type = value_type(in), .is_array = false, .items = {}};
@@ -121,7 +83,7 @@ GgufValue read_value(Cursor& in) {
     value.is_array = true;
     value.type = value_type(in);
     require(value.type != GgufValueType::array, "an array of arrays is not read");
-    count = in.count(least_bytes(value.type), most_array_items, "elements of an array");
+    count = in.count(least_bytes[static_cast<size_t>(value.type)], most_array_items, "elements of an array");
   }
   const auto read = [&]<class T>(const auto& one) {
     std::vector<T> items;

@@ -3,8 +3,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
+
+#include "engine/error.h"
 
 namespace headroom::models {
 
@@ -12,6 +15,31 @@ namespace headroom::models {
 enum class GgufValueType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 /// "u32", …
 const char* name_of(GgufValueType type);
+/// f() with a 0 of the C++ type that a whole number of that type has. Throws Error for types of other values.
+template <class F>
+auto with_whole_type(GgufValueType type, const F& f) {
+  switch (type) {
+    case GgufValueType::u8:
+    case GgufValueType::boolean:
+      return f(uint8_t{});
+    case GgufValueType::i8:
+      return f(int8_t{});
+    case GgufValueType::u16:
+      return f(uint16_t{});
+    case GgufValueType::i16:
+      return f(int16_t{});
+    case GgufValueType::u32:
+      return f(uint32_t{});
+    case GgufValueType::i32:
+      return f(int32_t{});
+    case GgufValueType::u64:
+      return f(uint64_t{});
+    case GgufValueType::i64:
+      return f(int64_t{});
+    default:
+      fail("a whole number has type {}", name_of(type));
+  }
+}
 
 /// A metadata value of a GGUF file, or an array. Whole numbers and booleans are held as i64, fractions as double.
 struct GgufValue {
@@ -19,6 +47,17 @@ struct GgufValue {
   bool is_array = false;                    ///< else there is one item
   std::variant<std::vector<int64_t>, std::vector<double>, std::vector<std::string>> items;
 };
+
+/// Values to be written.
+inline GgufValue gguf_u32(int64_t value) { return {GgufValueType::u32, false, std::vector<int64_t>{value}}; }
+inline GgufValue gguf_f32(double value) { return {GgufValueType::f32, false, std::vector<double>{value}}; }
+inline GgufValue gguf_flag(bool value) { return {GgufValueType::boolean, false, std::vector<int64_t>{value ? 1 : 0}}; }
+inline GgufValue gguf_text(std::string value) {
+  return {GgufValueType::string, false, std::vector<std::string>{std::move(value)}};
+}
+inline GgufValue gguf_list(std::vector<std::string> values) { return {GgufValueType::string, true, std::move(values)}; }
+inline GgufValue gguf_i32_list(std::vector<int64_t> values) { return {GgufValueType::i32, true, std::move(values)}; }
+inline GgufValue gguf_f32_list(std::vector<double> values) { return {GgufValueType::f32, true, std::move(values)}; }
 
 /// A GGUF file's keys and values. Getters throw Error, naming file and key, if the value has another type; those
 /// without a default also if it is missing.

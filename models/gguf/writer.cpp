@@ -27,33 +27,11 @@ void put_text(std::string& out, const std::string& text) {
 }
 
 void put_integer(std::string& out, GgufValueType type, int64_t value) {
-  const auto as = [&]<class T>(T) {
+  require(type != GgufValueType::boolean || value == 0 || value == 1, "{} is no bool", value);
+  with_whole_type(type, [&]<class T>(T) {
     require(std::in_range<T>(value), "{} does not fit a {}", value, name_of(type));
     put<T>(out, static_cast<T>(value));
-  };
-  switch (type) {
-    case GgufValueType::u8:
-      return as(uint8_t{});
-    case GgufValueType::i8:
-      return as(int8_t{});
-    case GgufValueType::u16:
-      return as(uint16_t{});
-    case GgufValueType::i16:
-      return as(int16_t{});
-    case GgufValueType::u32:
-      return as(uint32_t{});
-    case GgufValueType::i32:
-      return as(int32_t{});
-    case GgufValueType::u64:
-      return as(uint64_t{});
-    case GgufValueType::i64:
-      return as(int64_t{});
-    case GgufValueType::boolean:
-      require(value == 0 || value == 1, "{} is no bool", value);
-      return put<uint8_t>(out, static_cast<uint8_t>(value));
-    default:
-      fail("a whole number has type {}", name_of(type));
-  }
+  });
 }
 
 void put_value(std::string& out, const GgufValue& value) {

@@ -20,23 +20,7 @@ using engine::Shape;
 using engine::Tensor;
 
 GgufForm form_of(WeightType type) {
-  switch (type) {
-    case WeightType::f16:
-      return BlockFormat::f16;
-    case WeightType::bf16:
-      return BlockFormat::bf16;
-    case WeightType::q8_0:
-      return BlockFormat::q8_0;
-    case WeightType::q6_k:
-      return BlockFormat::q6_k;
-    case WeightType::q5_k:
-      return BlockFormat::q5_k;
-    case WeightType::q4_k:
-      return BlockFormat::q4_k;
-    case WeightType::f32:
-      break;
-  }
-  return std::nullopt;
+  return type == WeightType::f32 ? GgufForm() : engine::block_format_named(name_of(type));
 }
 
 /// The form of a tensor in its file.
