@@ -1,12 +1,12 @@
-#include "models/write/check.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "engine/error.h"
+#include "models/checkpoints/model_files.h"
 #include "models/files/json.h"
 #include "models/model_cache.h"
+#include "models/write/staged.h"
 
 namespace headroom::models {
 namespace {

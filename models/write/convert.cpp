@@ -10,7 +10,6 @@
 #include "models/files/atomic_file.h"
 #include "models/files/file_size.h"
 #include "models/files/json.h"
-#include "models/write/check.h"
 #include "models/write/export.h"
 #include "models/write/folder_files.h"
 #include "models/write/gguf_metadata.h"

@@ -8,7 +8,7 @@
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
 #include "engine/ops/elementwise/binary.h"
-#include "models/write/rebuilt.h"
+#include "models/write/full_shape.h"
 
 namespace headroom::models {
 

@@ -6,7 +6,6 @@
 #include "models/files/json.h"
 #include "models/write/edited_files.h"
 #include "models/write/full_shape.h"
-#include "models/write/rebuilt.h"
 #include "models/write/write_compact.h"
 
 namespace headroom::models {

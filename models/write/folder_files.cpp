@@ -11,7 +11,6 @@
 #include "models/hugging_face/config.h"
 #include "models/rope_cache.h"
 #include "models/write/rope_divisors.h"
-#include "models/write/tokenizer_files.h"
 
 namespace headroom::models {
 namespace {

@@ -27,4 +27,8 @@ void write_tokenizer_and_generation(const std::filesystem::path& folder, const M
 void write_folder_files(const std::filesystem::path& folder, const ModelFiles& source, GgufForm form,
                         std::vector<std::string>& notes);
 
+/// Writes a GGUF file's tokenizer for Hugging Face's software: tokenizer.json for byte-level BPE, tokenizer.model for
+/// SentencePiece, and tokenizer_config.json.
+void write_tokenizer_files(const std::filesystem::path& folder, const ModelFiles& source);
+
 }  // namespace headroom::models

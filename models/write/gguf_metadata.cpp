@@ -6,8 +6,6 @@
 #include <map>
 
 #include "engine/error.h"
-#include "models/write/gguf_tokenizer.h"
-#include "models/write/gguf_values.h"
 #include "models/write/rope_divisors.h"
 
 namespace headroom::models {

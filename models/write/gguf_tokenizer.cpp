@@ -1,5 +1,3 @@
-#include "models/write/gguf_tokenizer.h"
-
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -8,7 +6,7 @@
 #include "models/files/json.h"
 #include "models/tokenizers/byte_alphabet.h"
 #include "models/tokenizers/character_rules.h"
-#include "models/write/gguf_values.h"
+#include "models/write/gguf_metadata.h"
 
 namespace headroom::models {
 namespace {

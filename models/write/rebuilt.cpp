@@ -1,5 +1,3 @@
-#include "models/write/rebuilt.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>

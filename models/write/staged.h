@@ -12,4 +12,9 @@ namespace headroom::models {
 Conversion staged(const std::filesystem::path& to, const ConvertOptions& options,
                   const std::function<void(const std::filesystem::path&, Conversion&)>& write);
 
+/// Compares a written model with its source: token ids of a list of strings, and logits of a few tokens, which must
+/// equal the reference's. Fills logit_error and largest_logit. Throws Error if they differ by more than rounding.
+void check_conversion(const ModelFiles& source, std::unique_ptr<Transformer> reference,
+                      const std::filesystem::path& written, Conversion& conversion);
+
 }  // namespace headroom::models

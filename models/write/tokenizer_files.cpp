@@ -1,5 +1,3 @@
-#include "models/write/tokenizer_files.h"
-
 #include <algorithm>
 
 #include "engine/error.h"
@@ -9,6 +7,7 @@
 #include "models/gguf/gguf.h"
 #include "models/tokenizers/byte_alphabet.h"
 #include "models/tokenizers/folder_config.h"
+#include "models/write/folder_files.h"
 
 namespace headroom::models {
 namespace {

@@ -8,7 +8,6 @@
 #include "models/checkpoints/compact_model.h"
 #include "models/checkpoints/compact_store.h"
 #include "models/files/atomic_file.h"
-#include "models/write/check.h"
 #include "models/write/folder_files.h"
 #include "models/write/staged.h"
 #include "models/write/tensors.h"
