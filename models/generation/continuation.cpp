@@ -8,17 +8,9 @@
 namespace headroom::models {
 
 const char* name_of(Ending ending) {
-  switch (ending) {
-    case Ending::end_token:
-      return "end of text";
-    case Ending::stop_string:
-      return "stop string";
-    case Ending::max_tokens:
-      return "as many tokens as were asked for";
-    case Ending::context:
-      break;
-  }
-  return "the context is full";
+  constexpr const char* names[] = {"end of text", "stop string", "as many tokens as were asked for",
+                                   "the context is full"};
+  return names[static_cast<size_t>(ending)];
 }
 
 Continuation::Continuation(const std::vector<int32_t>& prompt, const GenerationOptions& options,

@@ -48,4 +48,16 @@ AddedTokens::Found AddedTokens::find(std::string_view text, size_t from, const S
   return {text.size(), nullptr};
 }
 
+void AddedTokens::encode(std::string_view text, const Specials& specials, std::vector<int32_t>& ids,
+                         const std::function<void(size_t, size_t)>& ordinary) const {
+  for (size_t at = 0; at < text.size();) {
+    const Found next = find(text, at, specials);
+    ordinary(at, next.at);
+    at = next.at;
+    if (next.token == nullptr) break;
+    ids.push_back(next.token->id);
+    at += next.token->text.size();
+  }
+}
+
 }  // namespace headroom::models

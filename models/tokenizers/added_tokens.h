@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,10 @@ class AddedTokens {
     const AddedToken* token = nullptr;  ///< nullptr: none from the given place on
   };
   Found find(std::string_view text, size_t from, const Specials& specials) const;
+  /// Appends the ids of the tokens in the text, and between them what `ordinary` appends for the bytes [begin, end) of
+  /// each stretch without one, which may be empty in front of a token.
+  void encode(std::string_view text, const Specials& specials, std::vector<int32_t>& ids,
+              const std::function<void(size_t begin, size_t end)>& ordinary) const;
 
  private:
   /// The longest token that `text` has at `at`; nullptr if none.

@@ -13,33 +13,6 @@ namespace {
 
 using IdOfBytes = std::unordered_map<std::string_view, int32_t>;
 
-IdOfBytes index_of(const std::vector<std::string>& tokens) {
-  IdOfBytes ids;
-  ids.reserve(tokens.size());
-  for (size_t id = 0; id < tokens.size(); ++id)
-    if (!tokens[id].empty()) ids.emplace(tokens[id], static_cast<int32_t>(id));
-  return ids;
-}
-
-/// Remembers where in the ids so far a piece was encoded: words repeat, and copying is faster than merging again.
-class PieceCache {
- public:
-  struct Range {
-    size_t begin, count;
-  };
-  const Range* find(std::string_view piece) const {
-    const auto found = ranges_.find(piece);
-    return found == ranges_.end() ? nullptr : &found->second;
-  }
-  void add(std::string_view piece, Range range) {
-    if (piece.size() <= longest && ranges_.size() < most) ranges_.emplace(piece, range);
-  }
-
- private:
-  static constexpr size_t longest = 64, most = size_t{1} << 18;  // bounds of its memory
-  std::unordered_map<std::string_view, Range> ranges_;
-};
-
 /// The text in its normal form, with the spaces that a normalizer puts.
 std::string prepared(const BpeVocabulary& vocabulary, std::string_view text) {
   const std::string form = normalized(text, vocabulary.normalization);
@@ -118,16 +91,11 @@ BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary)
 
 std::vector<int32_t> BpeTokenizer::encode(std::string_view text, Specials specials) const {
   std::vector<int32_t> ids;
-  for (size_t at = 0; at < text.size();) {
-    const AddedTokens::Found next = added_.find(text, at, specials);
+  added_.encode(text, specials, ids, [&](size_t begin, size_t end) {
     // Normalizing moves bytes, so that a piece is a message's as a whole or not at all.
-    const Specials within = specials.allowed(at, next.at) ? Specials::tokens : Specials::plain;
-    encode_ordinary(text.substr(at, next.at - at), at, within, ids);
-    at = next.at;
-    if (next.token == nullptr) break;
-    ids.push_back(next.token->id);
-    at += next.token->text.size();
-  }
+    const Specials within = specials.allowed(begin, end) ? Specials::tokens : Specials::plain;
+    encode_ordinary(text.substr(begin, end - begin), begin, within, ids);
+  });
   return ids;
 }
 
@@ -135,17 +103,12 @@ void BpeTokenizer::encode_ordinary(std::string_view text, size_t offset, Special
                                    std::vector<int32_t>& ids) const {
   if (text.empty()) return;
   const std::string form = prepared(vocabulary_, text);
-  for (size_t at = 0; at < form.size();) {
-    const AddedTokens::Found next = normalized_added_.find(form, at, specials);
-    std::string words = form.substr(at, next.at - at);
-    if (vocabulary_.characters && !words.empty() && needs_space(*vocabulary_.characters, words, offset + at == 0))
+  normalized_added_.encode(form, specials, ids, [&](size_t begin, size_t end) {
+    std::string words = form.substr(begin, end - begin);
+    if (vocabulary_.characters && !words.empty() && needs_space(*vocabulary_.characters, words, offset + begin == 0))
       words.insert(0, 1, ' ');
-    encode_words(words, offset + at, ids);
-    at = next.at;
-    if (next.token == nullptr) break;
-    ids.push_back(next.token->id);
-    at += next.token->text.size();
-  }
+    encode_words(words, offset + begin, ids);
+  });
 }
 
 void BpeTokenizer::encode_words(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
@@ -156,15 +119,17 @@ void BpeTokenizer::encode_words(std::string_view text, size_t offset, std::vecto
     for (const std::string_view piece : pieces) splitter.split(piece, cut);
     std::swap(pieces, cut);
   }
-  PieceCache cache;
+  // Where in the ids so far a piece was encoded: words repeat, and copying is faster than merging again.
+  std::unordered_map<std::string_view, std::pair<size_t, size_t>> encoded;
+  constexpr size_t longest = 64, most = size_t{1} << 18;  // bounds of its memory
   for (const std::string_view piece : pieces) {
     const size_t begin = ids.size();
-    if (const PieceCache::Range* before = cache.find(piece)) {
-      for (size_t i = 0; i < before->count; ++i) ids.push_back(ids[before->begin + i]);
+    if (const auto found = encoded.find(piece); found != encoded.end()) {
+      for (size_t i = found->second.first; i < found->second.second; ++i) ids.push_back(ids[i]);
       continue;
     }
     encode_piece(piece, offset + static_cast<size_t>(piece.data() - text.data()), ids);
-    cache.add(piece, {begin, ids.size() - begin});
+    if (piece.size() <= longest && encoded.size() < most) encoded.emplace(piece, std::pair(begin, ids.size()));
   }
 }
 
@@ -225,20 +190,6 @@ std::string BpeTokenizer::describe() const {
 
 std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary) {
   return std::make_unique<BpeTokenizer>(std::move(vocabulary));
-}
-
-std::vector<Merge> merges_of_ranks(const std::vector<std::string>& tokens) {
-  const IdOfBytes ids = index_of(tokens);
-  std::vector<Merge> merges;
-  for (size_t id = 0; id < tokens.size(); ++id) {
-    const std::string_view bytes = tokens[id];
-    for (size_t cut = 1; cut < bytes.size(); ++cut) {
-      const auto left = ids.find(bytes.substr(0, cut)), right = ids.find(bytes.substr(cut));
-      if (left == ids.end() || right == ids.end()) continue;
-      merges.push_back({left->second, right->second, static_cast<int32_t>(id), static_cast<uint32_t>(id)});
-    }
-  }
-  return merges;
 }
 
 }  // namespace headroom::models

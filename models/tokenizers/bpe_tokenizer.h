@@ -58,8 +58,4 @@ inline constexpr int64_t max_token_id = 10'000'000;
 /// bytes. encode() throws Error naming a byte without a token and its place, unless such bytes are dropped.
 std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary);
 
-/// The merges implied by ranked tokens (tiktoken): two tokens merge if their joined bytes are a token, with its id as
-/// the rank.
-std::vector<Merge> merges_of_ranks(const std::vector<std::string>& tokens);
-
 }  // namespace headroom::models

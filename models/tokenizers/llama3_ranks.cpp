@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "engine/error.h"
 #include "engine/read_number.h"
@@ -53,6 +54,24 @@ std::vector<std::string> read_ranks(std::string_view text) {
   const auto present = std::count_if(tokens.begin(), tokens.end(), [](const auto& t) { return !t.empty(); });
   require(present == rank_count, "has {} ranks, Llama 3 has {} (truncated?)", present, rank_count);
   return tokens;
+}
+
+/// The merges implied by ranked tokens (tiktoken): two tokens merge if their joined bytes are a token, with its id as
+/// the rank.
+std::vector<Merge> merges_of_ranks(const std::vector<std::string>& tokens) {
+  std::unordered_map<std::string_view, int32_t> ids;
+  ids.reserve(tokens.size());
+  for (size_t id = 0; id < tokens.size(); ++id) ids.emplace(tokens[id], static_cast<int32_t>(id));
+  std::vector<Merge> merges;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    const std::string_view bytes = tokens[id];
+    for (size_t cut = 1; cut < bytes.size(); ++cut) {
+      const auto left = ids.find(bytes.substr(0, cut)), right = ids.find(bytes.substr(cut));
+      if (left == ids.end() || right == ids.end()) continue;
+      merges.push_back({left->second, right->second, static_cast<int32_t>(id), static_cast<uint32_t>(id)});
+    }
+  }
+  return merges;
 }
 
 /// The 256 special tokens of the release's tokenizer.py, from id 128000 on.

@@ -61,14 +61,8 @@ class SentencePieceTokenizer : public Tokenizer {
 
   std::vector<int32_t> encode(std::string_view text, Specials specials) const override {
     std::vector<int32_t> ids;
-    for (size_t at = 0; at < text.size();) {
-      const AddedTokens::Found next = first_.find(text, at, specials);
-      encode_ordinary(text.substr(at, next.at - at), at == 0, ids);
-      at = next.at;
-      if (next.token == nullptr) break;
-      ids.push_back(next.token->id);
-      at += next.token->text.size();
-    }
+    first_.encode(text, specials, ids,
+                  [&](size_t begin, size_t end) { encode_ordinary(text.substr(begin, end - begin), begin == 0, ids); });
     return ids;
   }
 
