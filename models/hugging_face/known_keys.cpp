@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "engine/excerpt.h"
@@ -17,81 +19,23 @@ using nlohmann::json;
 
 /// Keys that any family may have: what transformers' PretrainedConfig writes, in versions 4 and 5, and what others add.
 /// Keys of training (dropout), of storage (dtype), of how text is generated, of labels and of the tokenizer.
-const std::set<std::string_view>& harmless_in_all() {
-  static const std::set<std::string_view> known{"_attn_implementation",
-                                                "_attn_implementation_autoset",
-                                                "_commit_hash",
-                                                "_flash_attn_2_enabled",
-                                                "_name_or_path",
-                                                "_num_labels",
-                                                "attention_dropout",
-                                                "attn_implementation",
-                                                "bad_words_ids",
-                                                "begin_suppress_tokens",
-                                                "bos_token_id",
-                                                "chunk_size_feed_forward",
-                                                "classifier_dropout",
-                                                "cls_token_id",
-                                                "decoder_start_token_id",
-                                                "diversity_penalty",
-                                                "do_sample",
-                                                "dtype",
-                                                "early_stopping",
-                                                "encoder_no_repeat_ngram_size",
-                                                "eos_token_id",
-                                                "exponential_decay_length_penalty",
-                                                "finetuning_task",
-                                                "forced_bos_token_id",
-                                                "forced_eos_token_id",
-                                                "gradient_checkpointing",
-                                                "id2label",
-                                                "initializer_range",
-                                                "is_decoder",
-                                                "is_llama_config",
-                                                "label2id",
-                                                "length_penalty",
-                                                "mask_token_id",
-                                                "max_length",
-                                                "max_new_tokens",
-                                                "max_sequence_length",
-                                                "min_length",
-                                                "neftune_noise_alpha",
-                                                "no_repeat_ngram_size",
-                                                "num_beam_groups",
-                                                "num_beams",
-                                                "num_labels",
-                                                "num_return_sequences",
-                                                "output_attentions",
-                                                "output_hidden_states",
-                                                "output_past",
-                                                "output_scores",
-                                                "pad_token_id",
-                                                "prefix",
-                                                "pretraining_tp",
-                                                "problem_type",
-                                                "remove_invalid_values",
-                                                "repetition_penalty",
-                                                "return_dict",
-                                                "return_dict_in_generate",
-                                                "sep_token_id",
-                                                "suppress_tokens",
-                                                "task_specific_params",
-                                                "temperature",
-                                                "tf_legacy_loss",
-                                                "tokenizer_class",
-                                                "top_k",
-                                                "top_p",
-                                                "torch_dtype",
-                                                "torchscript",
-                                                "transformers.js_config",
-                                                "transformers_version",
-                                                "typical_p",
-                                                "unk_token_id",
-                                                "unsloth_fixed",
-                                                "unsloth_version",
-                                                "use_bfloat16",
-                                                "use_cache",
-                                                "xla_device"};
+const std::set<std::string>& harmless_in_all() {
+  static const std::set<std::string> known = [] {
+    std::istringstream words(
+        "_attn_implementation _attn_implementation_autoset _commit_hash _flash_attn_2_enabled _name_or_path "
+        "_num_labels attention_dropout attn_implementation bad_words_ids begin_suppress_tokens bos_token_id "
+        "chunk_size_feed_forward classifier_dropout cls_token_id decoder_start_token_id diversity_penalty do_sample "
+        "dtype early_stopping encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty "
+        "finetuning_task forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label initializer_range "
+        "is_decoder is_llama_config label2id length_penalty mask_token_id max_length max_new_tokens "
+        "max_sequence_length min_length neftune_noise_alpha no_repeat_ngram_size num_beam_groups num_beams "
+        "num_labels num_return_sequences output_attentions output_hidden_states output_past output_scores "
+        "pad_token_id prefix pretraining_tp problem_type remove_invalid_values repetition_penalty return_dict "
+        "return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss "
+        "tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config transformers_version typical_p "
+        "unk_token_id unsloth_fixed unsloth_version use_bfloat16 use_cache xla_device");
+    return std::set<std::string>(std::istream_iterator<std::string>(words), {});
+  }();
   return known;
 }
 
