@@ -6,7 +6,6 @@
 #include "engine/error.h"
 #include "engine/switch.h"
 #include "models/positions.h"
-#include "models/weights/per_head.h"
 
 namespace headroom::models {
 namespace {

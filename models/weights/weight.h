@@ -13,6 +13,10 @@ using autograd::Var;
 using engine::Shape;
 using engine::Tensor;
 
+/// Multiplies each head by its own matrix: x (…, heads, in), weight (heads · out, in) → (…, heads, out), y_h = W_h x_h.
+/// Throws Error if the shapes do not fit.
+Var per_head_linear(const Var& x, const Var& weight);
+
 /// W = A · B with A (out, rank) and B (rank, in), each trainable or frozen. With several heads each has its own
 /// factors: its out/heads rows of W are A_h · B_h, with A (out, rank) and B (heads · rank, in).
 struct LowRank {
