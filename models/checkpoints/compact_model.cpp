@@ -3,7 +3,7 @@
 #include "engine/error.h"
 #include "models/checkpoints/compact_store.h"
 #include "models/checkpoints/config_json.h"
-#include "models/checkpoints/folder_specials.h"
+#include "models/checkpoints/hugging_face_folder.h"
 #include "models/files/json.h"
 #include "models/positions.h"
 #include "models/tokenizers/loaders.h"
@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr const char* compact_model_type = "headroom";
 constexpr int schema_version = 1;
 
 /// A field that must be there.

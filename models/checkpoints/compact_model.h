@@ -8,9 +8,6 @@
 
 namespace headroom::models {
 
-/// The model_type of a compact folder's config.json.
-inline constexpr const char* compact_model_type = "headroom";
-
 /// Makes a compact folder's config.json: "model_type": "headroom", the family, the whole config, the original model's
 /// config (the shapes other software expects), and the special tokens. Throws Error for a config that compact folders
 /// cannot hold: sinusoidal positions, no vocabulary, not causal.

@@ -1,5 +1,3 @@
-#include "models/checkpoints/folder_tensors.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "engine/error.h"
+#include "models/checkpoints/hugging_face_folder.h"
 #include "models/families/family.h"
 #include "models/files/json.h"
 

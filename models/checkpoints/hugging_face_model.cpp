@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "models/checkpoints/folder_specials.h"
-#include "models/checkpoints/folder_tensors.h"
+#include "models/checkpoints/hugging_face_folder.h"
 #include "models/checkpoints/model_files.h"
 #include "models/files/json.h"
 #include "models/files/regular_file.h"

@@ -1,6 +1,7 @@
 #include "models/checkpoints/model_edit.h"
 
 #include "engine/context.h"
+#include "engine/error.h"
 
 namespace headroom::models {
 
@@ -27,6 +28,20 @@ std::unique_ptr<Transformer> load(const Transformer& base, const ModelEdit& edit
   const engine::DeviceScope scope(base.device());
   EditedWeights source(std::make_unique<NamedWeights>(base.weights(), options), edit.weights, options);
   return std::make_unique<Transformer>(edit.config, source);
+}
+
+ModelEdit classifier_of(ModelEdit model, int64_t classes, engine::Rng& rng) {
+  TransformerConfig& config = model.config;
+  require(classes >= 2, "classifier: {} classes; expected two or more", classes);
+  require(config.causal && config.vocab > 0, "classifier: expected a causal model of tokens");
+  config.tied = config.readout_bias = false;
+  config.readout_width = 0;
+  config.output_dim = classes;
+  config.pooling = Pooling::last;
+  std::erase_if(model.weights, [](const auto& weight) { return weight.first.starts_with("readout."); });
+  model.weights.emplace_back("readout.weight",
+                             engine::random_normal({classes, config.width}, rng, "init", 0, 0.02));  // (classes, D)
+  return model;
 }
 
 }  // namespace headroom::models

@@ -39,4 +39,12 @@ std::unique_ptr<Transformer> load(const ModelFiles& base, const ModelEdit& edit,
 std::unique_ptr<Transformer> load(const Transformer& base, const ModelEdit& edit,
                                   const WeightOptions& options = {.is_trained = none_trained});
 
+/// Turns a causal language model and its edits into a classifier, like transformers' LlamaForSequenceClassification:
+/// the last position that the key mask keeps goes through a new readout (classes, D) without bias, drawn from N(0,
+/// 0.02²), transformers' initializer_range, with rng's stream "init". It replaces the language model's readout. Throws
+/// Error for fewer than two classes, and for a model that is not causal or has no token input.
+///
+///     load(*files, classifier_of({files->description().config, {}}, 2, rng), options)
+ModelEdit classifier_of(ModelEdit language_model, int64_t classes, engine::Rng& rng);
+
 }  // namespace headroom::models

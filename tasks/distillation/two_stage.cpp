@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/checkpoints/classifier.h"
+#include "models/checkpoints/model_edit.h"
 #include "tasks/data/locate.h"
 #include "tasks/distillation/distillation.h"
 #include "tasks/distillation/mcnemar.h"

@@ -13,7 +13,7 @@ namespace headroom::tasks {
 /// T), classes i64 (B), key_mask bool (B, T).
 Batch batch_of(const std::vector<LabelledSentence>& sentences);
 
-/// Trains a classifier (models/checkpoints/classifier.h) on labelled sentences: cross-entropy over the classes. Each
+/// Trains a classifier (models/checkpoints/model_edit.h) on labelled sentences: cross-entropy over the classes. Each
 /// epoch visits all of them in an order that depends only on seed and epoch; its last batch may be smaller.
 class SentenceClassification : public Objective {
  public:

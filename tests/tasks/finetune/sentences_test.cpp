@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/checkpoints/classifier.h"
+#include "models/checkpoints/model_edit.h"
 #include "tasks/finetune/permutation.h"
 #include "tasks/finetune/sentence_classification.h"
 #include "tasks/training/trainer.h"
