@@ -19,9 +19,8 @@ constexpr int schema_version = 1;
 
 /// A field that must be there.
 const Json& needed(const Json& json, const char* key, const std::string& source) {
-  const auto found = json.find(key);
-  require(found != json.end(), "{}: {} is missing", source, key);
-  return *found;
+  require(json.contains(key), "{}: {} is missing", source, key);
+  return json[key];
 }
 
 void require_decoder(const TransformerConfig& c, const std::string& source) {
@@ -92,10 +91,7 @@ CompactConfig read_compact_config(const Json& json, const std::string& source) {
   return read;
 }
 
-bool is_compact_config(const Json& json) {
-  const auto type = json.is_object() ? json.find("model_type") : json.end();
-  return json.is_object() && type != json.end() && *type == compact_model_type;
-}
+bool is_compact_config(const Json& json) { return member(json, "model_type") == compact_model_type; }
 
 bool is_compact_folder(const fs::path& folder) {
   try {

@@ -20,9 +20,9 @@ using Json = nlohmann::json;
 /// One id or a list of them, appended; null is none. What is no token of the vocabulary goes to the warnings instead.
 void append_ids(const Json& object, const char* key, const fs::path& path, ModelDescription& model,
                 std::vector<int64_t>& ids) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return;
-  for (const Json& id : found->is_array() ? *found : Json::array({*found})) {
+  const Json& given = member(object, key);
+  if (given.is_null()) return;
+  for (const Json& id : given.is_array() ? given : Json::array({given})) {
     const int64_t vocab = model.config.vocab;
     require(id.is_number_integer(), "{}: {}: {} is no token of the vocabulary of {}", path.string(), key, shown(id),
             vocab);
@@ -37,13 +37,11 @@ void append_ids(const Json& object, const char* key, const fs::path& path, Model
 
 /// The Jinja template of tokenizer_config.json, the one called "default" where it has several, or of a file of its own.
 std::string chat_template_of(const fs::path& folder, const Json& tokenizer_config) {
-  const auto found = tokenizer_config.find("chat_template");
-  if (found != tokenizer_config.end() && found->is_string()) return found->get<std::string>();
-  if (found != tokenizer_config.end() && found->is_array())
-    for (const Json& named : *found)
-      if (named.is_object() && named.contains("template") && named["template"].is_string() && named.contains("name") &&
-          named["name"] == "default")
-        return named["template"].get<std::string>();
+  const Json& given = member(tokenizer_config, "chat_template");
+  if (given.is_string()) return given.get<std::string>();
+  for (const Json& named : given.is_array() ? given : Json::array())
+    if (member(named, "name") == "default" && member(named, "template").is_string())
+      return named["template"].get<std::string>();
   const fs::path file = folder / "chat_template.jinja";
   std::error_code unreadable;
   return fs::exists(file, unreadable) ? read_file(file, {"chat template", uint64_t{1} << 24}) : "";
@@ -52,11 +50,11 @@ std::string chat_template_of(const fs::path& folder, const Json& tokenizer_confi
 /// Says which added tokens have no embedding: such as a [PAD] that a tokenizer got later.
 void note_unembedded(const fs::path& folder, ModelDescription& model) {
   const fs::path path = folder / "tokenizer.json";
-  const Json added = read_optional_object(path).value("added_tokens", Json());
+  const Json tokenizer = read_optional_object(path);
+  const Json& added = member(tokenizer, "added_tokens");
   std::string names;
   for (const Json& token : added.is_array() ? added : Json::array()) {
-    const bool is_token = token.is_object() && token.contains("id") && token["id"].is_number_integer() &&
-                          token.contains("content") && token["content"].is_string();
+    const bool is_token = member(token, "id").is_number_integer() && member(token, "content").is_string();
     if (is_token && token["id"] >= model.config.vocab && names.size() < 200)
       names += (names.empty() ? "" : ", ") + quoted_name(token["content"].get<std::string>());
   }

@@ -91,13 +91,11 @@ ReferenceText read_text(const nlohmann::json& json) {
 ReferenceLogits read_reference_logits(const std::filesystem::path& path) {
   const nlohmann::json json = read_json(path);
   ReferenceLogits reference;
-  const auto texts = json.is_object() ? json.find("texts") : json.end();
-  require(json.is_object() && texts != json.end() && texts->is_array() && !texts->empty(),
-          "{}: texts: expected a list of known texts", path.string());
-  for (const char* key : {"model", "made_with"})
-    if (const auto found = json.find(key); found != json.end() && found->is_string())
-      (std::string(key) == "model" ? reference.model : reference.made_with) = found->get<std::string>();
-  for (const nlohmann::json& text : *texts) {
+  const nlohmann::json& texts = member(json, "texts");
+  require(texts.is_array() && !texts.empty(), "{}: texts: expected a list of known texts", path.string());
+  for (const auto& [key, value] : {std::pair{"model", &reference.model}, {"made_with", &reference.made_with}})
+    if (member(json, key).is_string()) *value = member(json, key).get<std::string>();
+  for (const nlohmann::json& text : texts) {
     const std::string place = fmt::format("{}: texts[{}]", path.string(), reference.texts.size());
     reference.texts.push_back(naming(place, [&] { return read_text(text); }));
   }

@@ -22,9 +22,9 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   return naming(index.string(), [&] {
     std::map<std::string, std::string> shards;
     const Json json = parse_json(file.text());
-    require(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
-            "weight_map: expected an object");
-    for (const auto& [tensor, shard] : json["weight_map"].items()) {
+    const Json& map = member(json, "weight_map");
+    require(map.is_object(), "weight_map: expected an object");
+    for (const auto& [tensor, shard] : map.items()) {
       require(shard.is_string(), "weight_map: {}: {} is no file name", quoted_name(tensor), shown(shard));
       const std::string name = shard.get<std::string>();
       require(!name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&

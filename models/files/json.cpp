@@ -97,6 +97,19 @@ Json read_optional_object(const std::filesystem::path& path) {
   return json;
 }
 
+const Json& member(const Json& json, const char* key) {
+  static const Json null;
+  if (!json.is_object()) return null;
+  const auto found = json.find(key);
+  return found == json.end() ? null : *found;
+}
+
+bool flag_of(const Json& json, const char* key, bool absent) {
+  const Json& value = member(json, key);
+  require(value.is_null() || value.is_boolean(), "{} is {}, expected true or false", key, shown(value));
+  return value.is_null() ? absent : value.get<bool>();
+}
+
 int64_t whole_number(const Json& json, int64_t most) {
   const bool fits = json.is_number_unsigned() && json.get<uint64_t>() <= static_cast<uint64_t>(most);
   require(fits, "{} is no whole number from 0 to {}", shown(json), most);

@@ -30,6 +30,11 @@ nlohmann::json read_json(const std::filesystem::path& path);
 /// Reads a JSON object from a file; empty if there is no such file. Throws Error naming it.
 nlohmann::json read_optional_object(const std::filesystem::path& path);
 
+/// The member of an object; null if it has none, or is no object.
+const nlohmann::json& member(const nlohmann::json& json, const char* key);
+/// A member that is true or false; `absent` if it is null. Throws Error for anything else.
+bool flag_of(const nlohmann::json& json, const char* key, bool absent = false);
+
 /// A whole number from 0 to `most`, by default the range a double counts exactly. Throws Error for anything else:
 /// nlohmann-json would convert it to another number.
 int64_t whole_number(const nlohmann::json& json, int64_t most = int64_t{1} << 53);

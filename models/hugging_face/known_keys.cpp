@@ -108,11 +108,11 @@ bool is_off(const json& value) {
 /// Who made the numbers of a quantised folder, and from how many bits: "gptq, 4 bits".
 std::string quantisation_of(const json& value) {
   if (!value.is_object()) return shown(value);
-  const auto method = value.find("quant_method"), bits = value.find("bits");
-  std::string name = method != value.end() && method->is_string() ? excerpt(method->get<std::string>()) : "";
+  const json &method = member(value, "quant_method"), &bits = member(value, "bits");
+  std::string name = method.is_string() ? excerpt(method.get<std::string>()) : "";
   if (name.empty()) name = value.contains("load_in_4bit") ? "bitsandbytes" : value.contains("group_size") ? "MLX" : "";
-  if (bits == value.end() || !bits->is_number_integer()) return name.empty() ? "by no named method" : name;
-  return fmt::format("{}{}{} bits", name, name.empty() ? "" : ", ", shown(*bits));
+  if (!bits.is_number_integer()) return name.empty() ? "by no named method" : name;
+  return fmt::format("{}{}{} bits", name, name.empty() ? "" : ", ", shown(bits));
 }
 
 }  // namespace

@@ -49,10 +49,10 @@ std::map<std::string, std::string> read_metadata(const Json& json) {
 
 /// Array `key` of a tensor: whole numbers from 0 that fit i64.
 std::vector<uint64_t> read_numbers(const std::string& tensor, const Json& json, const char* key) {
-  const auto found = json.find(key);
-  require(found != json.end() && found->is_array(), "tensor {}: has no array {}", quoted_name(tensor), key);
+  const Json& given = member(json, key);
+  require(given.is_array(), "tensor {}: has no array {}", quoted_name(tensor), key);
   std::vector<uint64_t> numbers;
-  for (const Json& number : *found) {
+  for (const Json& number : given) {
     require(number.is_number_unsigned() && number.get<uint64_t>() <= INT64_MAX,
             "tensor {}: {} holds {}, expected whole numbers from 0 to 2^63 - 1", quoted_name(tensor), key,
             shown(number));
@@ -75,11 +75,11 @@ uint64_t checked_bytes(const SafetensorsEntry& entry) {
 
 SafetensorsEntry read_entry(const std::string& name, const Json& json) {
   require(json.is_object(), "tensor {}: is not an object", quoted_name(name));
-  const auto dtype = json.find("dtype");
-  require(dtype != json.end() && dtype->is_string(), "tensor {}: has no string dtype", quoted_name(name));
+  const Json& dtype = member(json, "dtype");
+  require(dtype.is_string(), "tensor {}: has no string dtype", quoted_name(name));
   SafetensorsEntry entry;
   entry.name = name;
-  entry.dtype = dtype_of_name(name, dtype->get<std::string>());
+  entry.dtype = dtype_of_name(name, dtype.get<std::string>());
   const std::vector<uint64_t> dims = read_numbers(name, json, "shape");
   require(dims.size() <= engine::Shape::max_rank, "tensor {}: has {} axes, at most {} are supported", quoted_name(name),
           dims.size(), engine::Shape::max_rank);

@@ -24,7 +24,7 @@ std::optional<std::string> text_in(const Json& value) {
 /// The class that transformers 5 takes: what the tokenizer's file names, else config.json, but for families that own
 /// theirs; without a name the family's.
 std::string class_of(const Json& tokenizer, const Json& config) {
-  const auto text = [](const Json& json, const char* key) { return text_in(json.value(key, Json())).value_or(""); };
+  const auto text = [](const Json& json, const char* key) { return text_in(member(json, key)).value_or(""); };
   // Our own compact folders say the family.
   const Family* family = find_family(text(config, config.contains("family") ? "family" : "model_type"));
   std::string name = text(tokenizer, "tokenizer_class");
@@ -65,7 +65,7 @@ void read_added(const fs::path& folder, FolderConfig& config) {
 
 }  // namespace
 
-std::optional<std::string> FolderConfig::said(const char* key) const { return text_in(tokenizer.value(key, Json())); }
+std::optional<std::string> FolderConfig::said(const char* key) const { return text_in(member(tokenizer, key)); }
 
 std::optional<std::string> FolderConfig::named(const char* key) const {
   if (tokenizer.contains(key)) return said(key);
@@ -75,8 +75,8 @@ std::optional<std::string> FolderConfig::named(const char* key) const {
 }
 
 bool FolderConfig::flag(const char* key, bool absent) const {
-  const auto found = tokenizer.find(key);
-  return found != tokenizer.end() && found->is_boolean() ? found->get<bool>() : absent;
+  const Json& value = member(tokenizer, key);
+  return value.is_boolean() ? value.get<bool>() : absent;
 }
 
 FolderConfig read_folder_config(const fs::path& folder) {
@@ -96,20 +96,15 @@ std::optional<int64_t> token_id(const Json& id) {
 }
 
 AddedToken read_added_token(const Json& token, const Json& id) {
-  const Json content = token.is_object() ? token.value("content", Json()) : Json();
+  const Json& content = member(token, "content");
   require(content.is_null() || content.is_string(), "content is {}, expected a string", shown(content));
   const std::string text = text_in(content).value_or("");
   const auto number = token_id(id);
   require(!text.empty() && number, "added token {} has id {}", quoted_name(text), shown(id));
-  const auto flag = [&](const char* key, bool absent) {
-    const Json value = token.value(key, Json());
-    require(value.is_null() || value.is_boolean(), "{} is {}, expected true or false", key, shown(value));
-    return value.is_null() ? absent : value.get<bool>();
-  };
   for (const char* key : {"lstrip", "rstrip", "single_word"})
-    require(!flag(key, false), "added token {}: {} is not supported", quoted_name(text), key);
-  const bool special = flag("special", false);
-  return {text, static_cast<int32_t>(*number), special, flag("normalized", !special)};
+    require(!flag_of(token, key), "added token {}: {} is not supported", quoted_name(text), key);
+  const bool special = flag_of(token, "special");
+  return {text, static_cast<int32_t>(*number), special, flag_of(token, "normalized", !special)};
 }
 
 }  // namespace headroom::models

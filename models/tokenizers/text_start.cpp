@@ -15,18 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-/// A member of an object; null where there is none.
-Json part(const Json& json, const char* key) { return json.is_object() ? json.value(key, Json()) : Json(); }
-
 /// The first id that `tokens`, a list of {"id", "content"}, gives a text.
 std::optional<int64_t> id_in(const Json& tokens, const std::string& text) {
   for (const Json& token : tokens.is_array() ? tokens : Json::array())
-    if (const auto id = token_id(part(token, "id")); id && part(token, "content") == text) return id;
+    if (const auto id = token_id(member(token, "id")); id && member(token, "content") == text) return id;
   return std::nullopt;
 }
 
 std::optional<int64_t> id_in_vocabulary(const Json& vocabulary, const std::string& text) {
-  return token_id(part(vocabulary, text.c_str()));
+  return token_id(member(vocabulary, text.c_str()));
 }
 
 /// The id of a token of the folder's tokenizer, by its text.
@@ -34,8 +31,8 @@ std::optional<int64_t> id_of_text(const fs::path& folder, const Json& tokenizer,
                                   const std::string& text) {
   for (const AddedToken& token : config.added)
     if (token.text == text) return token.id;
-  if (const auto id = id_in(part(tokenizer, "added_tokens"), text)) return id;
-  if (!tokenizer.empty()) return id_in_vocabulary(part(part(tokenizer, "model"), "vocab"), text);
+  if (const auto id = id_in(member(tokenizer, "added_tokens"), text)) return id;
+  if (!tokenizer.empty()) return id_in_vocabulary(member(member(tokenizer, "model"), "vocab"), text);
   std::error_code unreadable;
   if (const fs::path pair = folder / "vocab.json"; fs::exists(pair, unreadable))
     return id_in_vocabulary(read_json(pair), text);
@@ -48,10 +45,10 @@ std::optional<int64_t> id_of_text(const fs::path& folder, const Json& tokenizer,
 
 /// The template among the post-processor's steps: the last one counts, as it sees what the others made.
 Json template_in(const Json& processor) {
-  if (part(processor, "type") == "TemplateProcessing") return processor;
+  if (member(processor, "type") == "TemplateProcessing") return processor;
   Json found;
-  if (part(processor, "type") == "Sequence")
-    for (const Json& step : part(processor, "processors"))
+  if (member(processor, "type") == "Sequence")
+    for (const Json& step : member(processor, "processors"))
       if (const Json own = template_in(step); !own.is_null()) found = own;
   return found;
 }
@@ -59,14 +56,14 @@ Json template_in(const Json& processor) {
 /// The ids that a step of a template stands for: [{"SpecialToken": {"id": "<s>"}}, …], special_tokens: {"<s>": {ids}}.
 void read_template(const Json& own, TextStart& start) {
   bool is_before = true;
-  for (const Json& step : part(own, "single")) {
-    if (!part(step, "SpecialToken").is_object()) {
+  for (const Json& step : member(own, "single")) {
+    if (!member(step, "SpecialToken").is_object()) {
       is_before = false;
       continue;
     }
-    const Json name = part(step["SpecialToken"], "id");
+    const Json name = member(step["SpecialToken"], "id");
     require(name.is_string(), "post_processor: a special token is {}, expected a name", shown(name));
-    const Json ids = part(part(part(own, "special_tokens"), name.get<std::string>().c_str()), "ids");
+    const Json ids = member(member(member(own, "special_tokens"), name.get<std::string>().c_str()), "ids");
     std::optional<int64_t>& place = is_before ? start.begin : start.end;
     const auto id = ids.is_array() && ids.size() == 1 ? token_id(ids[0]) : std::nullopt;
     require(id.has_value(), "post_processor: special token {} has ids {}, expected one", quoted_name(name), shown(ids));
@@ -88,7 +85,7 @@ TextStart text_start_of_folder(const fs::path& folder, const FolderConfig& confi
   };
   if (!tokenizer.empty()) {
     naming((folder / "tokenizer.json").string(),
-           [&] { read_template(template_in(part(tokenizer, "post_processor")), start); });
+           [&] { read_template(template_in(member(tokenizer, "post_processor")), start); });
   } else {
     if (config.flag("add_bos_token") && config.named("bos_token")) {
       start.begin = id_named("bos_token", config_bos);

@@ -15,20 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The member, or null where it is absent.
-const Json& member(const Json& json, const char* key) {
-  static const Json null;
-  if (!json.is_object()) return null;
-  const auto found = json.find(key);
-  return found == json.end() ? null : *found;
-}
-
-bool flag(const Json& json, const char* key, bool absent = false) {
-  const Json& value = member(json, key);
-  require(value.is_null() || value.is_boolean(), "{} is {}, expected true or false", key, shown(value));
-  return value.is_null() ? absent : value.get<bool>();
-}
-
 std::string text_of(const Json& json, const char* key) {
   const Json& value = member(json, key);
   require(value.is_null() || value.is_string(), "{} is {}, expected a string", key, shown(value));
@@ -86,7 +72,7 @@ void read_split(const Json& step, BpeVocabulary& vocabulary) {
   require(regex.empty() != text.empty(), "a Split has no pattern");
   const std::string behavior = text_of(step, "behavior");
   // Inverted and removed: what is between the matches goes; patterns in use leave nothing there, and we would keep it.
-  const bool same = flag(step, "invert") ? behavior == "Removed" : behavior == "Isolated";
+  const bool same = flag_of(step, "invert") ? behavior == "Removed" : behavior == "Isolated";
   require(same, "Split with behavior {} is not supported (Isolated is)", quoted_name(behavior));
   vocabulary.splitters.emplace_back(regex.empty() ? literal(text) : regex);
 }
@@ -98,13 +84,13 @@ void read_metaspace(const Json& step, BpeVocabulary& vocabulary) {
   require(rules.prefix == CharacterRules::Prefix::none, "Metaspace after Prepend is not supported");
   // Older files say add_prefix_space.
   std::string scheme = text_of(step, "prepend_scheme");
-  if (scheme.empty()) scheme = flag(step, "add_prefix_space", true) ? "always" : "never";
+  if (scheme.empty()) scheme = flag_of(step, "add_prefix_space", true) ? "always" : "never";
   require(scheme == "always" || scheme == "first" || scheme == "never", "prepend_scheme {} is not supported",
           quoted_name(scheme));
   rules.only_missing = true;
   if (scheme != "never")
     rules.prefix = scheme == "first" ? CharacterRules::Prefix::first : CharacterRules::Prefix::every;
-  if (flag(step, "split", true)) vocabulary.splitters.emplace_back(" [^ ]*");
+  if (flag_of(step, "split", true)) vocabulary.splitters.emplace_back(" [^ ]*");
 }
 
 void read_pre_tokenizer(const Json& json, BpeVocabulary& vocabulary) {
@@ -113,14 +99,14 @@ void read_pre_tokenizer(const Json& json, BpeVocabulary& vocabulary) {
     const std::string type = text_of(step, "type");
     require(!is_last, "pre_tokenizer {} after ByteLevel or Metaspace is not supported", quoted_name(type));
     if (type == "ByteLevel" && !vocabulary.characters) {
-      require(!flag(step, "add_prefix_space"), "add_prefix_space is not supported");
-      if (flag(step, "use_regex", true)) vocabulary.splitters.emplace_back(gpt2_pattern);
+      require(!flag_of(step, "add_prefix_space"), "add_prefix_space is not supported");
+      if (flag_of(step, "use_regex", true)) vocabulary.splitters.emplace_back(gpt2_pattern);
       is_last = true;
     } else if (type == "Metaspace" && vocabulary.characters) {
       read_metaspace(step, vocabulary);
       is_last = true;
     } else if (type == "Digits" && !vocabulary.characters) {
-      vocabulary.splitters.emplace_back(flag(step, "individual_digits") ? "\\p{N}" : "\\p{N}+");
+      vocabulary.splitters.emplace_back(flag_of(step, "individual_digits") ? "\\p{N}" : "\\p{N}+");
     } else if (type == "Split" && !vocabulary.characters) {
       read_split(step, vocabulary);
     } else {
@@ -182,16 +168,16 @@ void read_model(const Json& model, bool is_over_characters, BpeVocabulary& vocab
     require(text_of(model, key).empty(), "{} is not supported", key);
   const Json& dropout = member(model, "dropout");
   require(dropout.is_null() || dropout == 0, "dropout {} is not supported", shown(dropout));
-  vocabulary.ignore_merges = flag(model, "ignore_merges");
+  vocabulary.ignore_merges = flag_of(model, "ignore_merges");
   const auto tokens = read_vocabulary(member(model, "vocab"));
   const auto merges = read_merges(member(model, "merges"));
   if (!is_over_characters) {
     add_tokens_and_merges(vocabulary, tokens, merges);
     return;
   }
-  add_character_tokens(vocabulary, tokens, merges, flag(model, "byte_fallback"));
+  add_character_tokens(vocabulary, tokens, merges, flag_of(model, "byte_fallback"));
   CharacterRules& rules = *vocabulary.characters;
-  rules.fuses_unknown = flag(model, "fuse_unk");
+  rules.fuses_unknown = flag_of(model, "fuse_unk");
   const std::string unknown = text_of(model, "unk_token");
   for (const auto& [id, text] : tokens)
     if (!unknown.empty() && text == unknown) rules.unknown = id;
@@ -214,7 +200,7 @@ BpeVocabulary read_tokenizer_json(const std::filesystem::path& path) {
     const Json json = parse_json(file.text());
     require(json.is_object() && json.contains("model"), "is not a tokenizer.json: it has no model");
     const Json& model = member(json, "model");
-    const bool is_over_characters = flag(model, "byte_fallback");
+    const bool is_over_characters = flag_of(model, "byte_fallback");
     read_model(model, is_over_characters, vocabulary);
     read_normalizer(member(json, "normalizer"), vocabulary);
     read_pre_tokenizer(member(json, "pre_tokenizer"), vocabulary);

@@ -92,8 +92,7 @@ void add_scored(TokenList list, size_t rows, bool space_prefix, GgufPairs& pairs
 
 /// The id of a special token that tokenizer_config.json names by its text, or by an object that holds it.
 std::optional<int64_t> id_named(const nlohmann::json& config, const char* key, const std::vector<std::string>& texts) {
-  const nlohmann::json named = config.value(key, nlohmann::json());
-  const nlohmann::json text = named.is_object() ? named.value("content", nlohmann::json()) : named;
+  const nlohmann::json &named = member(config, key), &text = named.is_object() ? member(named, "content") : named;
   if (!text.is_string()) return std::nullopt;
   const auto found = std::find(texts.begin(), texts.end(), text.get<std::string>());
   if (found == texts.end()) return std::nullopt;
