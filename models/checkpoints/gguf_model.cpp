@@ -28,29 +28,22 @@ class ArchitectureKeys {
   double positive(const char* name, double otherwise) const { return metadata_.positive(asked(name), otherwise); }
   /// For each layer, true if it has a window: from a list, or from the interval between layers without one.
   std::vector<bool> windows(const char* name, int64_t layers, int64_t otherwise) const {
-    const auto found = metadata_.all().find(asked(name));
-    const bool is_list = found != metadata_.all().end() && found->second.is_array;
-    const std::vector<int64_t> list = is_list ? metadata_.integers(key(name)) : std::vector<int64_t>{};
-    if (is_list && std::ssize(list) != layers)
-      complain(name, fmt::format("has {} entries for {} layers", list.size(), layers));
-    const int64_t every = is_list ? 0 : count(name, otherwise);
     std::vector<bool> out;
-    for (int64_t i = 0; i < layers; ++i)
-      out.push_back(is_list ? list[static_cast<size_t>(i)] != 0 : (i + 1) % every != 0);
+    if (const auto* list = list_of(name, layers))
+      for (const int64_t number : *list) out.push_back(number != 0);
+    else
+      for (int64_t i = 0, every = count(name, otherwise); i < layers; ++i) out.push_back((i + 1) % every != 0);
     return out;
   }
   /// A number for each layer, which may be 0: a list, or one for all.
   std::vector<int64_t> per_layer(const char* name, int64_t layers) const {
     if (layers > std::ssize(file_.names()))
       complain("block_count", fmt::format("{} layers of {} tensors", layers, file_.names().size()));
-    const auto found = metadata_.all().find(asked(name));
-    if (found == metadata_.all().end() || !found->second.is_array)
-      return std::vector<int64_t>(static_cast<size_t>(layers), count(name));
-    const std::vector<int64_t>& list = metadata_.integers(key(name));
-    if (std::ssize(list) != layers) complain(name, fmt::format("has {} entries for {} layers", list.size(), layers));
-    for (const int64_t number : list)
+    const auto* list = list_of(name, layers);
+    if (list == nullptr) return std::vector<int64_t>(static_cast<size_t>(layers), count(name));
+    for (const int64_t number : *list)
       if (number < 0 || number > int64_t{1} << 40) complain(name, fmt::format("{} is no count", number));
-    return list;
+    return *list;
   }
   std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
   /// The verdict on keys that nothing asked for.
@@ -68,6 +61,14 @@ class ArchitectureKeys {
 
  private:
   std::string asked(const char* name) const { return *asked_.insert(key(name)).first; }
+  /// The numbers of a list of whole ones, one for each layer; null if the key holds no list.
+  const std::vector<int64_t>* list_of(const char* name, int64_t layers) const {
+    const auto found = metadata_.all().find(asked(name));
+    if (found == metadata_.all().end() || !found->second.is_array) return nullptr;
+    const std::vector<int64_t>& list = metadata_.integers(key(name));
+    if (std::ssize(list) != layers) complain(name, fmt::format("has {} entries for {} layers", list.size(), layers));
+    return &list;
+  }
 
   const GgufFile& file_;
   const GgufMetadata& metadata_;
