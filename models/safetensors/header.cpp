@@ -1,5 +1,3 @@
-#include "models/safetensors/header.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/safetensors/safetensors.h"
 
 namespace headroom::models {
 namespace {

@@ -8,7 +8,6 @@
 #include "models/gguf/gguf.h"
 #include "models/tokenizers/folder_config.h"
 #include "models/tokenizers/loaders.h"
-#include "models/tokenizers/sentencepiece.h"
 #include "models/tokenizers/vocabulary.h"
 
 namespace headroom::models {

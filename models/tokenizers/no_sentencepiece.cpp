@@ -1,5 +1,5 @@
 #include "engine/error.h"
-#include "models/tokenizers/sentencepiece.h"
+#include "models/tokenizers/vocabulary.h"
 
 namespace headroom::models {
 

@@ -1,5 +1,3 @@
-#include "models/tokenizers/sentencepiece.h"
-
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "engine/error.h"
 #include "models/tokenizers/added_tokens.h"
 #include "models/tokenizers/character_rules.h"
+#include "models/tokenizers/vocabulary.h"
 
 namespace headroom::models {
 namespace {

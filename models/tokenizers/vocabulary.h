@@ -26,6 +26,11 @@ using Vocabulary = std::variant<BpeVocabulary, SentencePieceVocabulary>;
 
 std::unique_ptr<Tokenizer> make_tokenizer(Vocabulary vocabulary);
 
+/// Makes a tokenizer that runs a SentencePiece model with libsentencepiece; it matches control pieces ("<s>") and added
+/// tokens first. decode() drops the space that add_dummy_prefix put before the text. Throws Error naming the file if
+/// the library refuses the model, and for an added token beyond max_token_id.
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceVocabulary& vocabulary);
+
 /// Loads the vocabulary of a file or folder, found as by load_tokenizer(), and throws Error as that does.
 Vocabulary load_vocabulary(const std::filesystem::path& path);
 

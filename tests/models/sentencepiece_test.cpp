@@ -3,7 +3,7 @@
 
 #include "engine/error.h"
 #include "models/tokenizers/load.h"
-#include "models/tokenizers/sentencepiece.h"
+#include "models/tokenizers/vocabulary.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"

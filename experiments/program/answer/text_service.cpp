@@ -6,7 +6,7 @@
 
 #include "engine/error.h"
 #include "models/costs.h"
-#include "models/generation/decode_step.h"
+#include "models/generation/batch_generator.h"
 #include "models/model_cache.h"
 
 namespace headroom::experiments {
