@@ -55,10 +55,8 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
   add_child("k_proj", k_proj_);
   add_child("v_proj", v_proj_);
   if (config.qk_norm) {
-    q_norm_ = std::make_unique<NormLayer>(Norm::rms_norm, group.qk_dim, config.norm_eps, scope.at("q_norm"));
-    k_norm_ = std::make_unique<NormLayer>(Norm::rms_norm, group.qk_dim, config.norm_eps, scope.at("k_norm"));
-    add_child("q_norm", *q_norm_);
-    add_child("k_norm", *k_norm_);
+    q_norm_ = make_child<NormLayer>(scope, "q_norm", Norm::rms_norm, group.qk_dim, config.norm_eps);
+    k_norm_ = make_child<NormLayer>(scope, "k_norm", Norm::rms_norm, group.qk_dim, config.norm_eps);
   }
   if (group.score_dim > 0) {
     const auto score = [&](const char* name, int64_t heads, int64_t width) {
@@ -162,18 +160,15 @@ Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, 
   int64_t values = 0;
   for (size_t i = 0; i < layer.groups.size(); ++i) {
     const HeadGroup& group = layer.groups[i];
-    const std::string name = std::to_string(i);
-    groups_.push_back(std::make_unique<HeadGroupLayer>(config, group, index, i, slopes[i], rope, scope.at(name)));
-    add_child(name, *groups_.back());
+    groups_.push_back(make_child<HeadGroupLayer>(scope, std::to_string(i), config, group, index, i, slopes[i], rope));
     values += group.heads * group.v_dim;
   }
-  o_proj_ = std::make_unique<Projection>(ProjectionShape{.in = values,
-                                                         .out = config.width,
-                                                         .bias = attention_biases(config).o,
-                                                         .rank = layer.o_rank,
-                                                         .ends_branch = true},
-                                         scope.at("o_proj"));
-  add_child("o_proj", *o_proj_);
+  o_proj_ = make_child<Projection>(scope, "o_proj",
+                                   ProjectionShape{.in = values,
+                                                   .out = config.width,
+                                                   .bias = attention_biases(config).o,
+                                                   .rank = layer.o_rank,
+                                                   .ends_branch = true});
 }
 
 Var Attention::forward(const Var& x, const AttentionContext& context) const {

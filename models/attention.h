@@ -28,9 +28,6 @@ class HeadGroupLayer : public Module {
   /// dropout, as one differentiable tensor. key_mask bool (B, T) or undefined.
   Var weights(const Var& x, const Tensor& key_mask) const;
   std::string describe() const override;
-  /// (heads · score_dim, qk_dim) and (kv_heads · score_dim, joined_keys · qk_dim), undefined without score_dim.
-  const Var& q_score() const { return q_score_; }
-  const Var& k_score() const { return k_score_; }
   /// (heads · qk_dim, D), (projected_keys() · qk_dim, D), (kv_heads · v_dim, D), each with its bias.
   const Projection& q_proj() const { return q_proj_; }
   const Projection& k_proj() const { return k_proj_; }
@@ -59,7 +56,7 @@ class HeadGroupLayer : public Module {
   int64_t window_;  ///< 0: none
   Projection q_proj_, k_proj_, v_proj_;
   std::unique_ptr<NormLayer> q_norm_, k_norm_;  ///< over a head's width, with qk_norm
-  Var q_score_, k_score_;
+  Var q_score_, k_score_;  ///< (heads · score_dim, qk_dim), (kv_heads · score_dim, joined_keys · qk_dim), or undefined
   std::shared_ptr<const RopeTurns> turns_;  ///< null without rope
   Var log_slopes_;                          ///< (H) or undefined
 };
@@ -78,8 +75,6 @@ class Attention : public Module {
   std::string describe() const override;
   /// The heads of one group. Throws Error when there is no such group.
   const HeadGroupLayer& group(size_t index) const;
-  /// (D, Σ heads · v_dim)
-  const Projection& o_proj() const { return *o_proj_; }
 
  private:
   std::vector<std::unique_ptr<HeadGroupLayer>> groups_;

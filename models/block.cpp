@@ -11,21 +11,17 @@ Block::Block(const TransformerConfig& config, const LayerConfig& layer, size_t i
              const WeightScope& scope)
     : place_(config.norm_place) {
   const auto norm = [&](const std::string& name) {
-    auto made = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at(name));
-    add_child(name, *made);
-    return made;
+    return make_child<NormLayer>(scope, name, config.norm, config.width, config.norm_eps);
   };
   const bool is_both = config.norm_place == NormPlace::both;
   if (!layer.groups.empty()) {
     attention_norm_ = norm("attention_norm");
-    attention_ = std::make_unique<Attention>(config, layer, index, rope, scope.at("attention"));
-    add_child("attention", *attention_);
+    attention_ = make_child<Attention>(scope, "attention", config, layer, index, rope);
     if (is_both) attention_out_norm_ = norm("attention_out_norm");
   }
   if (layer.ffn_width == 0) return;
   ffn_norm_ = norm("ffn_norm");
-  ffn_ = std::make_unique<FeedForward>(config, layer.ffn_width, scope.at("ffn"));
-  add_child("ffn", *ffn_);
+  ffn_ = make_child<FeedForward>(scope, "ffn", config, layer.ffn_width);
   if (is_both) ffn_out_norm_ = norm("ffn_out_norm");
 }
 

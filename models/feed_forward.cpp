@@ -16,15 +16,12 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
       hidden_(hidden),
       pads_rows_(activation_ == Activation::swiglu && !engine::is_off("HEADROOM_PADDED_FFN")) {
   const auto project = [&](const char* name, int64_t in, int64_t out, bool ends_branch) {
-    auto projection =
-        std::make_unique<Projection>(ProjectionShape{.in = in,
-                                                     .out = out,
-                                                     .bias = config.ffn_bias,
-                                                     .ends_branch = ends_branch,
-                                                     .placement = {.pads_rows = ends_branch && pads_rows_}},
-                                     scope.at(name));
-    add_child(name, *projection);
-    return projection;
+    return make_child<Projection>(scope, name,
+                                  ProjectionShape{.in = in,
+                                                  .out = out,
+                                                  .bias = config.ffn_bias,
+                                                  .ends_branch = ends_branch,
+                                                  .placement = {.pads_rows = ends_branch && pads_rows_}});
   };
   if (is_gated(activation_)) gate_ = project("gate", width_, hidden_, false);
   up_ = project("up", width_, hidden_, false);

@@ -77,13 +77,10 @@ Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
   validate(config);
   const WeightScope scope(source);
   const auto project = [&](const char* name, int64_t in, int64_t out, bool bias) {
-    auto projection = std::make_unique<Projection>(ProjectionShape{.in = in, .out = out, .bias = bias}, scope.at(name));
-    add_child(name, *projection);
-    return projection;
+    return make_child<Projection>(scope, name, ProjectionShape{.in = in, .out = out, .bias = bias});
   };
   if (config.vocab > 0) {
-    tokens_ = std::make_unique<Embedding>(config.vocab, config.width, config.init.embedding_std, scope.at("tokens"));
-    add_child("tokens", *tokens_);
+    tokens_ = make_child<Embedding>(scope, "tokens", config.vocab, config.width, config.init.embedding_std);
   } else {
     input_ = project("input", config.input_dim, config.width, true);
   }
@@ -98,15 +95,10 @@ Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
   if (scheme.table)
     positions_ = Var(scheme.table(config.max_length, config.width, dtype_).to(engine::context().device));
   layers_ = layers_of(config);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const std::string name = fmt::format("blocks.{}", i);
-    blocks_.push_back(std::make_unique<Block>(config, layers_[i], i, rope_, scope.at(name)));
-    add_child(name, *blocks_.back());
-  }
-  if (config.final_norm && config.norm_place != NormPlace::post) {
-    final_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at("final_norm"));
-    add_child("final_norm", *final_norm_);
-  }
+  for (size_t i = 0; i < layers_.size(); ++i)
+    blocks_.push_back(make_child<Block>(scope, fmt::format("blocks.{}", i), config, layers_[i], i, rope_));
+  if (config.final_norm && config.norm_place != NormPlace::post)
+    final_norm_ = make_child<NormLayer>(scope, "final_norm", config.norm, config.width, config.norm_eps);
   if (!config.tied) {
     if (config.readout_width > 0) hidden_ = project("hidden", config.width, config.readout_width, true);
     const int64_t in = config.readout_width > 0 ? config.readout_width : config.width;

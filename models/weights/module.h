@@ -62,6 +62,13 @@ class Module {
   Weight add_weight(const std::string& name, Weight weight, bool decays, autograd::Placement placement = {});
   /// Registers a child that lives as long as this module (a member, or in a unique_ptr).
   void add_child(std::string name, Module& child);
+  /// Makes a part with the weights of that name in the scope, and registers it.
+  template <class Part, class Scope, class... Args>
+  std::unique_ptr<Part> make_child(const Scope& scope, const std::string& name, Args&&... args) {
+    auto part = std::make_unique<Part>(std::forward<Args>(args)..., scope.at(name));
+    add_child(name, *part);
+    return part;
+  }
 
  private:
   struct Entry {
