@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 
-#include "models/key_scales.h"
 #include "models/keys_and_values.h"
 #include "models/norm.h"
 #include "models/weights/projection.h"

@@ -7,7 +7,6 @@
 #include "engine/ops/operators.h"
 #include "engine/rng.h"
 #include "models/costs.h"
-#include "models/key_scales.h"
 #include "models/model_cache.h"
 #include "models/transformer.h"
 #include "models/weights/sources.h"
