@@ -6,7 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/ops/packed_rows/packed_rows.h"
-#include "models/count.h"
+#include "models/costs.h"
 #include "models/positions.h"
 
 namespace headroom::models {
@@ -195,7 +195,7 @@ void validate(const TransformerConfig& c) {
   require_deviation("init.std", c.init.std);
   require_deviation("init.embedding_std", c.init.embedding_std);
   require_deviation("init.position_std", c.init.position_std);
-  const double parameters = count_parameters<double>(c);
+  const double parameters = unchecked_parameter_count(c);
   require(parameters <= most_parameters, "model: these widths make {:.3g} parameters; at most {:.0e} are allowed",
           parameters, most_parameters);
   check(c.layers <= most_layers, "layers", "is {}; at most {} are allowed", c.layers, most_layers);

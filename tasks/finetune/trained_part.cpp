@@ -2,7 +2,6 @@
 
 #include "engine/name_table.h"
 #include "models/costs.h"
-#include "models/count.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::tasks {

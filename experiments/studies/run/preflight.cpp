@@ -17,7 +17,6 @@
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
 #include "experiments/studies/run/trial.h"
-#include "models/count.h"
 #include "models/positions.h"
 #include "models/transformer.h"
 #include "models/validate.h"
