@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/jinja/template.h"
+#include "models/jinja/machine.h"
 #include "models/tokenizers/tokenizer.h"
 
 namespace headroom::models {
