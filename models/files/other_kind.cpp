@@ -1,5 +1,4 @@
 #include "models/files/other_kind.h"
-#include "models/files/utf8.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <cstring>
 
 #include "engine/excerpt.h"
+#include "models/files/utf8.h"
 
 namespace headroom::models {
 namespace {
@@ -80,8 +80,7 @@ std::string kind_of_text(std::string_view bytes, bool is_text_wanted) {
     return "is a git-annex pointer, not the file itself: 'git annex get' in its repository fetches that";
   if (start.starts_with("<!doctype html") || start.starts_with("<html"))
     return "is a web page in place of the file: fetch the file itself (an address of the Hugging Face hub has "
-           "/resolve/ "
-           "in place of /blob/ then)";
+           "/resolve/ in place of /blob/ then)";
   if (start.starts_with("<?xml") || start.starts_with("<error"))
     return fmt::format("is a server's answer in XML in place of the file, {}: fetch it again", excerpt(bytes, 120));
   if (is_text_wanted) return "";

@@ -76,9 +76,7 @@ void check_card(const fs::path& to, bool force) {
   if (!is_gguf_name(to) || force) return;
   const fs::path card = card_beside(to);
   require(!fs::exists(fs::symlink_status(card, error)),
-          "{}: exists, and is where the model card of {} goes; --force "
-          "replaces it",
-          card.string(), to.string());
+          "{}: exists, and is where the model card of {} goes; --force replaces it", card.string(), to.string());
 }
 
 Conversion staged(const fs::path& to, const ConvertOptions& options,
