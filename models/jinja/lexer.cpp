@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -69,6 +70,12 @@ class Lexer {
     at_ = to;
   }
 
+  /// The next place from `at` on that is not blank.
+  size_t behind_blanks(size_t at) const {
+    while (at < source_.size() && is_blank(source_[at])) ++at;
+    return at;
+  }
+
   /// Cuts the white space in front of a block that begins a line.
   void cut_blank_line(std::string& text) const {
     const size_t line_start = text.rfind('\n') + 1;  // 0 if there is none
@@ -96,12 +103,8 @@ class Lexer {
   /// Behind a block's end: `strips` as "-%}" does, else the first line end goes if `trims`.
   void after(bool strips, bool trims) {
     const size_t begin = at_;
-    size_t to = at_;
-    if (strips) {
-      while (to < source_.size() && is_blank(source_[to])) ++to;
-    } else if (trims && to < source_.size() && source_[to] == '\n') {
-      ++to;
-    }
+    size_t to = strips ? behind_blanks(at_) : at_;
+    if (!strips && trims && to < source_.size() && source_[to] == '\n') ++to;
     pass(to);
     starts_line_ = to > begin && source_[to - 1] == '\n';
   }
@@ -115,11 +118,9 @@ class Lexer {
   }
 
   bool is_raw() const {
-    size_t at = at_;
-    while (at < source_.size() && is_blank(source_[at])) ++at;
+    size_t at = behind_blanks(at_);
     if (source_.compare(at, 3, "raw") != 0) return false;
-    at += 3;
-    while (at < source_.size() && is_blank(source_[at])) ++at;
+    at = behind_blanks(at + 3);
     return source_.compare(at, 2, "%}") == 0 || source_.compare(at, 3, "-%}") == 0;
   }
 
@@ -133,11 +134,9 @@ class Lexer {
       if (end == std::string::npos) stop("{{% raw %}} has no {{% endraw %}}");
       size_t at = end + 2;
       const bool strips = at < source_.size() && source_[at] == '-', keeps = at < source_.size() && source_[at] == '+';
-      if (strips || keeps) ++at;
-      while (at < source_.size() && is_blank(source_[at])) ++at;
+      at = behind_blanks(strips || keeps ? at + 1 : at);
       if (source_.compare(at, 6, "endraw") != 0) continue;
-      at += 6;
-      while (at < source_.size() && is_blank(source_[at])) ++at;
+      at = behind_blanks(at + 6);
       const char sign = at < source_.size() ? source_[at] : ' ';
       if (sign == '-' || sign == '+') ++at;
       if (source_.compare(at, 2, "%}") != 0) continue;
@@ -156,9 +155,7 @@ class Lexer {
     put(is_block ? Token::Kind::block : Token::Kind::variable, "");
     brackets_.clear();
     while (true) {
-      size_t to = at_;
-      while (to < source_.size() && is_blank(source_[to])) ++to;
-      pass(to);
+      pass(behind_blanks(at_));
       if (at_ >= source_.size()) stop("a block has no end");
       if (brackets_.empty() && takes_end(is_block)) return;
       take_token();
@@ -259,22 +256,16 @@ class Lexer {
       text += {'\\', c};
       return at;
     }
-    const int base = digits == 3 ? 8 : 16;
-    size_t next = digits == 3 ? at : at + 1, count = 0;
-    char32_t code = 0;
-    for (; count < digits && next < source_.size(); ++count, ++next) {
-      const char d = source_[next];
-      const int value = is_digit(d)            ? d - '0'
-                        : d >= 'a' && d <= 'f' ? d - 'a' + 10
-                        : d >= 'A' && d <= 'F' ? d - 'A' + 10
-                                               : 99;
-      if (value >= base) break;
-      code = code * static_cast<char32_t>(base) + static_cast<char32_t>(value);
-    }
+    const size_t first = digits == 3 ? at : at + 1;
+    const char* const begin = source_.data() + first;
+    uint32_t code = 0;
+    const char* const end =
+        std::from_chars(begin, begin + std::min(digits, source_.size() - first), code, digits == 3 ? 8 : 16).ptr;
+    const auto count = static_cast<size_t>(end - begin);
     if (digits != 3 && count < digits) stop("\\{} wants {} digits", c, digits);
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) stop("\\{} names no character", c);
     text += encoded(code);
-    return next - 1;
+    return first + count - 1;
   }
 
   const std::string source_;

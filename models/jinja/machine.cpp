@@ -200,8 +200,7 @@ Value Machine::call(const Expression& e) {
     const Arguments given = arguments(e);
     if (self.is_undefined()) fail("{} is undefined and has no {}()", self.what(), callee.name);
     if (auto* loop = dynamic_cast<Loop*>(self.object())) return loop->method(callee.name, given, limits_);
-    Value out;
-    if (call_method(self, callee.name, given, *this, out)) return out;
+    if (const auto out = call_method(self, callee.name, given, *this)) return *out;
     const Value function = attribute(self, callee.name);
     require(function.object() != nullptr && function.object()->is_callable(), "{} has no {}()", self.type(),
             callee.name);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,8 +84,9 @@ class Template {
 
 /// a + b, a % b and so on. Throws Error naming the types where Python has no such operation.
 Value arithmetic(const std::string& sign, const Value& a, const Value& b, Limits& limits);
-/// value.name(…) for texts, lists and dicts; false: there is no such method.
-bool call_method(const Value& self, const std::string& name, const Arguments& arguments, Machine& machine, Value& out);
+/// value.name(…) for texts, lists and dicts; nothing if there is no such method.
+std::optional<Value> call_method(const Value& self, const std::string& name, const Arguments& arguments,
+                                 Machine& machine);
 /// range(), namespace(), dict(), raise_exception() and strftime_now(); Undefined for other names.
 Value global(const std::string& name);
 

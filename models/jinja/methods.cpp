@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "engine/error.h"
@@ -251,22 +252,20 @@ Value places(const std::vector<Value>& items, const Value& wanted, bool is_index
 
 }  // namespace
 
-bool call_method(const Value& self, const std::string& name, const Arguments& arguments, Machine& machine, Value& out) {
-  const auto call = [&](const auto& body) {
-    out = Parameters::of(name + "()", arguments, body);
-    return true;
-  };
+std::optional<Value> call_method(const Value& self, const std::string& name, const Arguments& arguments,
+                                 Machine& machine) {
+  const auto call = [&](const auto& body) { return std::optional(Parameters::of(name + "()", arguments, body)); };
   if (self.text() != nullptr) {
     const auto found = text_methods().find(name);
-    return found != text_methods().end() &&
-           call([&](Parameters& p) { return found->second(*self.text(), p, machine); });
+    if (found == text_methods().end()) return std::nullopt;
+    return call([&](Parameters& p) { return found->second(*self.text(), p, machine); });
   }
   if (self.dict() != nullptr) {
     const auto found = dict_methods().find(name);
-    return found != dict_methods().end() &&
-           call([&](Parameters& p) { return found->second(*self.dict(), p, machine); });
+    if (found == dict_methods().end()) return std::nullopt;
+    return call([&](Parameters& p) { return found->second(*self.dict(), p, machine); });
   }
-  if (self.list() == nullptr || (name != "index" && name != "count")) return false;
+  if (self.list() == nullptr || (name != "index" && name != "count")) return std::nullopt;
   return call([&](Parameters& p) { return places(self.list()->items, p.needed("value"), name == "index", machine); });
 }
 
