@@ -5,7 +5,6 @@
 
 #include "experiments/output/text.h"
 #include "experiments/tools/probe/probe_output.h"
-#include "experiments/tools/probe/probe_page.h"
 #include "models/checkpoints/model_files.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/studies/pages/folder.h"

@@ -16,7 +16,6 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/probe/probe_output.h"
-#include "experiments/tools/probe/probe_page.h"
 #include "models/files/mapped_file.h"
 #include "models/positions.h"
 #include "models/write/convert.h"

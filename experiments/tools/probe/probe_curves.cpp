@@ -1,4 +1,4 @@
-#include "experiments/tools/probe/probe_curves.h"
+#include "experiments/tools/probe/probe_output.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/tools/probe/probe_output.h"
 
 namespace headroom::experiments {
 namespace {

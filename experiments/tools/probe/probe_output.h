@@ -1,8 +1,10 @@
 #pragma once
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "experiments/output/document.h"
 #include "experiments/tools/plan/plan_tables.h"
 #include "experiments/tools/probe/probe_results.h"
 
@@ -47,5 +49,14 @@ std::string probe_source(const ProbeResults& results);
 /// What the terminal shows in 80 columns: subject and source, the findings and what they do not say, the table by
 /// layer.
 std::string probe_text(const ProbeResults& results);
+
+/// What a page shows of each head when it is chosen, layer after layer: every measure, the curves, and these in
+/// numbers.
+std::vector<Blocks> head_details(const ProbeResults& results);
+
+/// Writes a self-contained page: what the measures say, a heat map of layers and heads for each measure, the curves of
+/// the head that is chosen there, tables, what the measures do not say. The curves and the choice of a measure need the
+/// page's script; tables and the first heat map do not. Throws Error naming the path when it cannot be written.
+void write_probe_page(const std::filesystem::path& path, const ProbeResults& results);
 
 }  // namespace headroom::experiments

@@ -1,4 +1,4 @@
-#include "experiments/tools/probe/probe_page.h"
+#include "experiments/tools/probe/probe_output.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,6 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/plot/plot.h"
-#include "experiments/tools/probe/probe_curves.h"
-#include "experiments/tools/probe/probe_output.h"
 #include "experiments/version.h"
 #include "models/files/file_size.h"
 
