@@ -8,7 +8,6 @@
 
 #include "autograd/optim/arena.h"
 #include "tasks/ranks/ranks.h"
-#include "tasks/ranks/tree_sum.h"
 
 namespace headroom::tasks {
 

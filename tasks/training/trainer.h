@@ -8,7 +8,6 @@
 #include "engine/rng.h"
 #include "models/transformer.h"
 #include "tasks/ranks/overlapped_sum.h"
-#include "tasks/ranks/tree_sum.h"
 #include "tasks/task.h"
 #include "tasks/training/recorded_step.h"
 #include "tasks/training/resume.h"
