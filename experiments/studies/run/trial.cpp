@@ -18,7 +18,7 @@
 #include "experiments/studies/run/work_pool.h"
 #include "experiments/version.h"
 #include "models/weights/sources.h"
-#include "tasks/theory/layer_flops.h"
+#include "tasks/theory/model_costs.h"
 #include "tasks/training/evaluation.h"
 #include "tasks/training/trainer.h"
 
