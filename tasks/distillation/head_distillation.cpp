@@ -8,7 +8,6 @@
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
 #include "tasks/data/locate.h"
-#include "tasks/measure/head_of_model.h"
 #include "tasks/theory/low_rank_logits.h"
 
 namespace headroom::tasks {

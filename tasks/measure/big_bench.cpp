@@ -1,5 +1,3 @@
-#include "tasks/measure/big_bench.h"
-
 #include <fmt/format.h>
 
 #include <random>
@@ -8,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "tasks/measure/choice_items.h"
 
 namespace headroom::tasks {
 namespace {

@@ -7,7 +7,6 @@
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "tasks/data/table.h"
-#include "tasks/measure/big_bench.h"
 
 namespace headroom::tasks {
 namespace {

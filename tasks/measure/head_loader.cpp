@@ -5,8 +5,6 @@
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
 #include "tasks/data/sha256.h"
-#include "tasks/measure/head_of_model.h"
-#include "tasks/measure/head_of_run.h"
 #include "tasks/theory/low_rank_logits.h"
 
 namespace headroom::tasks {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "tasks/measure/head_loader.h"
-#include "tasks/measure/head_source.h"
 #include "tasks/theory/rope_errors.h"
 
 namespace headroom::tasks {

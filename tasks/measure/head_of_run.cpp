@@ -1,4 +1,4 @@
-#include "tasks/measure/head_of_run.h"
+#include "tasks/measure/head_source.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

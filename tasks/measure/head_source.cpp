@@ -4,7 +4,6 @@
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
-#include "tasks/measure/head_of_run.h"
 
 namespace headroom::tasks {
 

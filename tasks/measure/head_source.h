@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "tasks/measure/studied_model.h"
@@ -35,6 +36,29 @@ enum class HeadTokens {
 
 /// Throws Error naming the field.
 void validate(const HeadSource& source);
+
+/// The weights file of the model that a source names: the only one in run/weights whose name begins with source.trial
+/// and whose config has source.seed. Throws Error if there is none (saying how a run keeps them), or more than one.
+std::filesystem::path trained_weights(const HeadSource& source);
+
+/// The named head of a trained model: its maps and biases, logit scale, learned ALiBi slope and rotary base. Heads of a
+/// group may share keys. Throws Error if the file holds no trial's config, its weights are not finite or do not fit the
+/// config, or there is no such layer or head.
+HeadMaps read_head_of_run(const HeadSource& source);
+
+/// The first layer's input in a trained model: `length` tokens drawn uniformly from its vocabulary, their embeddings
+/// plus positions, through the norm before attention if there is one: (D, length), f64. Throws Error for a layer other
+/// than 0, a model without a vocabulary, and more tokens than it has learned positions.
+engine::Tensor embedded_tokens(const HeadSource& source, int64_t length, uint64_t seed);
+
+/// The head that a source of files names: its query rows and the key rows that serve it, biases as a last column, their
+/// norms, its logit scale, and its turns (base, scaling and pairing) unless ignored. Throws Error if there is no such
+/// layer or head, or if its logits need more than that: ALiBi, low-rank factors.
+HeadMaps head_of_model(StudiedModel& model, const HeadSource& source);
+
+/// That head's input for span `seed` of the source's text: its layer's attention input after the norm, computed in f32
+/// by the layers below: (D, length), f64. Does not run the layers above.
+engine::Tensor layer_inputs(StudiedModel& model, const HeadSource& source, int64_t length, uint64_t seed);
 
 /// A random head of the seed, with logit scale 1 as in the paper's theory; or read_head_of_run(). Not for files
 /// (head_of_model()).

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/parallel.h"
-#include "tasks/measure/head_of_model.h"
+#include "tasks/measure/head_source.h"
 #include "tests/support/distance.h"
 #include "tests/support/error_of.h"
 

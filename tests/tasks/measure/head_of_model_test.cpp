@@ -1,5 +1,5 @@
 // Heads out of a trained model's files: what they read and compute is what the model itself does.
-#include "tasks/measure/head_of_model.h"
+#include "tasks/measure/head_source.h"
 
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/rope/rope.h"

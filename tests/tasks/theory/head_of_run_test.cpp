@@ -1,5 +1,5 @@
 // Heads of trained models: what the lemmas' studies take for a head is what the model computes.
-#include "tasks/measure/head_of_run.h"
+#include "tasks/measure/head_source.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 #include "experiments/studies/config/tasks/pretrained.h"
 #include "experiments/studies/config/tasks/registry.h"
 #include "tasks/data/sha256.h"
-#include "tasks/measure/head_of_run.h"
+#include "tasks/measure/head_source.h"
 
 namespace headroom::experiments {
 namespace {
