@@ -2,11 +2,14 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "engine/error.h"
+#include "models/files/entries_of.h"
 #include "models/files/regular_file.h"
+#include "models/gguf/gguf.h"
 
 namespace headroom::tasks {
 
@@ -43,6 +46,22 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   std::vector<char> part(1 << 16);
   for (size_t count = file.read(part.data(), part.size()); count > 0; count = file.read(part.data(), part.size()))
     hash.add(part.data(), count);
+  return hash.hex();
+}
+
+std::string sha256_of_model(const std::filesystem::path& model) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::is_directory(model)) {
+    files = models::gguf_parts(model);
+    std::erase_if(files, [](const auto& part) { return !std::filesystem::exists(part); });
+    if (files.size() == 1) return sha256_of_file(model);
+  } else
+    for (const std::filesystem::path& file : models::entries_of(model))
+      if (file.extension() == ".safetensors" || file.filename() == "config.json") files.push_back(file);
+  std::sort(files.begin(), files.end());
+  Sha256 hash;
+  for (const std::filesystem::path& file : files)
+    hash.add(file.filename().string() + " " + sha256_of_file(file) + "\n");
   return hash.hex();
 }
 

@@ -26,5 +26,8 @@ class Sha256 {
 std::string sha256(std::string_view text);
 /// The same for a file's bytes. Throws Error naming the file if it cannot be read.
 std::string sha256_of_file(const std::filesystem::path& path);
+/// The same of the files a trained model computes with: a GGUF file's bytes (all parts' hashes if split), or a folder's
+/// config.json and safetensors files, in order of name. Throws Error naming a file that cannot be read.
+std::string sha256_of_model(const std::filesystem::path& model);
 
 }  // namespace headroom::tasks

@@ -32,7 +32,7 @@
 #include "models/write/export.h"
 #include "tasks/compression/calibration.h"
 #include "tasks/compression/input_squares.h"
-#include "tasks/measure/model_hash.h"
+#include "tasks/data/sha256.h"
 
 namespace headroom::experiments {
 namespace {

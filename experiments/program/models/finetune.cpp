@@ -29,7 +29,7 @@
 #include "models/files/file_size.h"
 #include "models/files/output.h"
 #include "models/write/export.h"
-#include "tasks/measure/model_hash.h"
+#include "tasks/data/sha256.h"
 #include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {

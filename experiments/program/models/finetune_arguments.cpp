@@ -13,7 +13,7 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "tasks/data/locate.h"
-#include "tasks/measure/model_hash.h"
+#include "tasks/data/sha256.h"
 
 namespace headroom::experiments {
 

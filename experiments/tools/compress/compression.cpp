@@ -17,7 +17,7 @@
 #include "experiments/version.h"
 #include "models/files/file_size.h"
 #include "tasks/compression/perplexity_base.h"
-#include "tasks/measure/model_hash.h"
+#include "tasks/data/sha256.h"
 
 namespace headroom::experiments {
 namespace {
