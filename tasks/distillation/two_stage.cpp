@@ -5,7 +5,6 @@
 #include "models/checkpoints/model_edit.h"
 #include "tasks/data/locate.h"
 #include "tasks/distillation/distillation.h"
-#include "tasks/distillation/mcnemar.h"
 #include "tasks/finetune/sentence_classification.h"
 #include "tasks/finetune/text_windows.h"
 #include "tasks/language/text_files.h"

@@ -6,7 +6,7 @@
 
 #include "engine/ops/matmul/matmul.h"
 #include "engine/parallel.h"
-#include "tasks/distillation/mcnemar.h"
+#include "tasks/finetune/sentence_classification.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/distance.h"
 #include "tests/support/error_of.h"
