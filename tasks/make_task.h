@@ -23,7 +23,7 @@
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
 #include "tasks/theory/exponential_sum_measurement.h"
-#include "tasks/theory/random_projection_measurement.h"
+#include "tasks/theory/random_projection.h"
 #include "tasks/theory/representability.h"
 #include "tasks/volterra.h"
 

@@ -4,7 +4,7 @@
 #include "engine/error.h"
 #include "tasks/measure/head_measurements.h"
 #include "tasks/theory/exponential_sum_measurement.h"
-#include "tasks/theory/random_projection_measurement.h"
+#include "tasks/theory/random_projection.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
