@@ -35,10 +35,7 @@ std::string recorded_hash(const fs::path& path) {
 
 /// As sha256sum writes it, so that `sha256sum -c` reads it.
 void record_hash(const fs::path& path, const std::string& hash) {
-  const std::string line = hash + "  " + path.filename().string() + "\n";
-  models::AtomicFile file(with_suffix(path, ".sha256"));
-  file.write(line.data(), line.size());
-  file.commit();
+  models::write_file(with_suffix(path, ".sha256"), hash + "  " + path.filename().string() + "\n");
 }
 
 FileReport compare(const DataFile& file, const fs::path& path) {

@@ -5,7 +5,6 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
-#include "tasks/data/manifest_text.h"
 
 namespace headroom::tasks {
 namespace {
