@@ -2,9 +2,8 @@
 #include <fstream>
 #include <set>
 
+#include "tasks/language/corpus_tasks.h"
 #include "tasks/language/instructions.h"
-#include "tasks/language/masked.h"
-#include "tasks/language/next_token.h"
 #include "tasks/language/token_meter.h"
 #include "tasks/language/windows.h"
 #include "tests/experiments/support.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
-#include "tasks/language/next_token.h"
+#include "tasks/language/corpus_tasks.h"
 #include "tasks/language/token_meter.h"
 #include "tasks/training/evaluation.h"
 #include "tests/tasks/training/fixture.h"

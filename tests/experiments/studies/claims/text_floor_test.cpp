@@ -10,8 +10,7 @@
 
 #include "tasks/data/locate.h"
 #include "tasks/language/instructions.h"
-#include "tasks/language/masked.h"
-#include "tasks/language/next_token.h"
+#include "tasks/language/corpus_tasks.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
