@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "autograd/ops.h"
 #include "engine/error.h"
@@ -13,6 +12,7 @@
 #include "engine/ops/sum/sum.h"
 #include "models/transformer.h"
 #include "tasks/attention_lags.h"
+#include "tasks/permutation.h"
 #include "tasks/regression.h"
 
 namespace headroom::tasks {
@@ -20,19 +20,10 @@ namespace {
 
 constexpr ScoredRows scored_rows{.zero_is_unscored = true};
 
-/// Random bits addressed from a place of a stream on, without moving any.
-engine::RngKey key_at(uint64_t seed, const std::string& stream, int64_t offset, int64_t count) {
-  engine::Rng rng(seed);
-  rng.set_offsets({{stream, static_cast<uint64_t>(offset)}});
-  return rng.take(stream, count);
-}
-
 /// Uniform on [0, range).
 int64_t below(int64_t range, uint32_t bits) {
   return static_cast<int64_t>((uint64_t{bits} * static_cast<uint64_t>(range)) >> 32);
 }
-
-int64_t multiple_of_four(int64_t n) { return (n + 3) / 4 * 4; }
 
 }  // namespace
 
@@ -66,8 +57,7 @@ ModelInterface InductionHead::model_interface() const {
 
 InductionHead::Sequence InductionHead::sequence(uint64_t seed, const std::string& stream, int64_t i) const {
   const int64_t length = config_.length, pattern = config_.pattern, repeats = config_.repeats;
-  const int64_t values = multiple_of_four(length + pattern + repeats);
-  const engine::RngKey key = key_at(seed, stream, i * values, values);
+  const engine::RngKey key = StreamBlock{seed, stream, i}.key(length + pattern + repeats);
   const auto draw = [&](int64_t at, int64_t range) {
     return below(range, engine::random_bits(key, static_cast<uint64_t>(at)));
   };
@@ -129,14 +119,7 @@ Batch InductionHead::batch_of(const std::vector<const Sequence*>& sequences) con
 }
 
 std::vector<int64_t> InductionHead::permutation(uint64_t seed, int64_t epoch) const {
-  const auto count = static_cast<int64_t>(train_.size());
-  const engine::RngKey key = key_at(seed, "shuffle", epoch * multiple_of_four(count), count);
-  std::vector<int64_t> order(train_.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = count - 1; i > 0; --i)  // Fisher–Yates
-    std::swap(order[static_cast<size_t>(i)],
-              order[static_cast<size_t>(below(i + 1, engine::random_bits(key, static_cast<uint64_t>(i))))]);
-  return order;
+  return shuffled(std::ssize(train_), {seed, "shuffle", epoch});
 }
 
 Batch InductionHead::train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const {

@@ -7,7 +7,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/read_number.h"
-#include "tasks/finetune/permutation.h"
+#include "tasks/permutation.h"
 
 namespace headroom::tasks {
 namespace {

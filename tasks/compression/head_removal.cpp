@@ -11,7 +11,7 @@
 #include "models/validate.h"
 #include "tasks/compression/attention_weights.h"
 #include "tasks/compression/plan.h"
-#include "tasks/finetune/permutation.h"
+#include "tasks/permutation.h"
 
 namespace headroom::tasks {
 namespace {

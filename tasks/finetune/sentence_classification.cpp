@@ -9,8 +9,8 @@
 #include "engine/error.h"
 #include "engine/ops/argmax/argmax.h"
 #include "tasks/class_meter.h"
-#include "tasks/finetune/permutation.h"
 #include "tasks/no_throw.h"
+#include "tasks/permutation.h"
 
 namespace headroom::tasks {
 

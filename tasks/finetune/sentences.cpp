@@ -4,7 +4,7 @@
 
 #include "engine/error.h"
 #include "tasks/data/table.h"
-#include "tasks/finetune/permutation.h"
+#include "tasks/permutation.h"
 
 namespace headroom::tasks {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "autograd/ops.h"
 #include "engine/error.h"
@@ -10,22 +9,9 @@
 #include "tasks/language/encoding.h"
 #include "tasks/language/text_files.h"
 #include "tasks/language/token_meter.h"
+#include "tasks/permutation.h"
 
 namespace headroom::tasks {
-namespace {
-
-/// 0 … count − 1 in the order of a Fisher–Yates shuffle.
-std::vector<int64_t> shuffled(int64_t count, const engine::RngKey& key) {
-  std::vector<int64_t> order(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = count - 1; i > 0; --i) {
-    const auto bits = static_cast<uint64_t>(engine::random_bits(key, static_cast<uint64_t>(i)));
-    std::swap(order[static_cast<size_t>(i)], order[bits * static_cast<uint64_t>(i + 1) >> 32]);
-  }
-  return order;
-}
-
-}  // namespace
 
 void validate(const InstructionsConfig& config) {
   require(!config.source.empty(), "source: expected \"markov\", a data set's name or a file");
@@ -81,8 +67,7 @@ void Instructions::cut(int64_t items) {
   const int64_t tested = share(config_.test), validated = share(config_.validation);
   require(validated >= 1 && items - tested - validated >= 1, "{}: {} items are too few: {} to train on, {} to validate",
           name_, items, items - tested - validated, validated);
-  engine::Rng rng(static_cast<uint64_t>(config_.split_seed));
-  const std::vector<int64_t> order = shuffled(items, rng.take("split", items));
+  const std::vector<int64_t> order = shuffled(items, {static_cast<uint64_t>(config_.split_seed), "split"});
   const auto train_end = order.end() - tested - validated;
   train_.assign(order.begin(), train_end);
   validation_.assign(train_end, train_end + validated);
@@ -124,9 +109,7 @@ Batch Instructions::train_batch(int64_t step, int64_t sequences, engine::Rng& rn
   for (int64_t i = step * sequences; i < (step + 1) * sequences; ++i) {
     if (i / count != epoch) {
       epoch = i / count;
-      engine::Rng epochs(rng.seed());  // addressed by the epoch: nothing to carry from step to step
-      epochs.set_offsets({{"epochs", static_cast<uint64_t>(epoch * ((count + 3) / 4 * 4))}});
-      order = shuffled(count, epochs.take("epochs", count));
+      order = shuffled(count, {rng.seed(), "epochs", epoch});
     }
     items.push_back(train_[static_cast<size_t>(order[static_cast<size_t>(i % count)])]);
   }

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "models/checkpoints/model_edit.h"
-#include "tasks/finetune/permutation.h"
 #include "tasks/finetune/sentence_classification.h"
+#include "tasks/permutation.h"
 #include "tasks/training/trainer.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
