@@ -218,12 +218,11 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
   std::vector<models::LayerConfig> layers = models::layers_of(out.config);
   for (const int64_t layer : changed) {
     const LayerMaps& maps = maps_of(layer);
-    LayerWriter writer(base_, plan, layer, weights_);
     LayerMaps own = maps;
     if (!plan.cache.empty())
       for (auto* values : {&own.values, &own.joined_values})
         std::transform(values->begin(), values->end(), values->begin(), with_weighed_values);
-    layers[static_cast<size_t>(layer)].groups = writer.write(own, out.weights);
+    layers[static_cast<size_t>(layer)].groups = write_layer(base_, plan, layer, weights_, own, out.weights);
   }
   out.config = with_layers(std::move(out.config), std::move(layers));
   return out;
