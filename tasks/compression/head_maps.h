@@ -18,7 +18,7 @@ struct ScoreMaps {
   std::vector<LowRankMap> keys;     ///< one, or with keys of their own one per query head
   /// Methods of whole pairs, which have no maps: the pairs, those to be kept first; one list, or one per query head.
   std::vector<std::vector<int64_t>> pairs;
-  std::vector<double> tails;  ///< what rank 0, 1, … d leave out: see HeadDecompositions::qk_tail()
+  std::vector<double> tails;  ///< what rank 0, 1, … d leave out: see HeadDecompositions::tail()
 };
 
 /// One key-value head with the query heads that it serves: weights (d, D), f64.

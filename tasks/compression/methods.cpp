@@ -194,15 +194,10 @@ const LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
 }
 
 double HeadDecompositions::tail(const HeadPlace& place, int64_t rank) const {
-  if (!place.is_vo && !place.is_joined) return qk_tail(place.layer, place.kv_head, rank);
   const LayerMaps& maps = maps_of(place.layer);
   const auto at = static_cast<size_t>(place.kv_head);
-  const std::vector<ValueMaps>& values = place.is_joined ? maps.joined_values : maps.values;
-  return (place.is_vo ? values.at(at).tails : maps.joined_scores.at(at).tails).at(static_cast<size_t>(rank));
-}
-
-double HeadDecompositions::qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const {
-  const std::vector<double>& tails = maps_of(layer).scores.at(static_cast<size_t>(kv_head)).tails;
+  const std::vector<double>& tails = place.is_vo ? (place.is_joined ? maps.joined_values : maps.values).at(at).tails
+                                                 : (place.is_joined ? maps.joined_scores : maps.scores).at(at).tails;
   require(!tails.empty(), "compression: {} does not tell what a rank leaves out", name_of(qk_));
   return tails.at(static_cast<size_t>(rank));
 }

@@ -28,14 +28,12 @@ class HeadDecompositions {
   HeadDecompositions(const models::ModelFiles& base, QkMethod qk, VoMethod vo, const Calibration& calibration = {},
                      const std::set<int64_t>& layers = {});
 
-  /// What a rank (0 … d) leaves out of one key-value head with its query heads, in the method's own measure. Plain:
-  /// ‖W − W_r‖² of its matrices W. The products: ‖M − M_r‖² of M = W_Qᵀ W_K. pca and the whitened ones: E(s − s')² of
-  /// its scores s = q·k (not scaled) before the turn, q and k independent with the calibration's moments; after the
-  /// turn where the method's name says so; pairs: of the pairs' parts at uniform angles. Throws Error for pairs-even,
-  /// and a layer that was not taken apart.
-  double qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
-  /// qk_tail(), or of values E‖W_O (y − y')‖² of the heads' outputs y, as if those of query heads were independent; of
-  /// joined heads up to twice their width.
+  /// What a rank (0 … d) leaves out of one place, in the method's own measure; of joined heads up to twice their width.
+  /// Values: E‖W_O (y − y')‖² of the heads' outputs y, as if those of query heads were independent. Queries and keys of
+  /// a key-value head with its query heads: plain ‖W − W_r‖² of its matrices W; the products ‖M − M_r‖² of M = W_Qᵀ
+  /// W_K; pca and the whitened ones E(s − s')² of its scores s = q·k (not scaled) before the turn, q and k independent
+  /// with the calibration's moments; after the turn where the method's name says so; pairs: of the pairs' parts at
+  /// uniform angles. Throws Error for pairs-even, and a layer that was not taken apart.
   double tail(const HeadPlace& place, int64_t rank) const;
   /// Whether neighbouring heads can be joined: where can_join() and the calibration looked at them together.
   bool can_join() const { return can_join_; }

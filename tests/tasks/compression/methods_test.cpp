@@ -125,9 +125,10 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
 
     if (qk == QkMethod::pairs_even) continue;
     for (int64_t kv = 0; kv < 2; ++kv)
-      for (int64_t rank = 1; rank <= 8; ++rank) CHECK(heads.qk_tail(0, kv, rank) <= heads.qk_tail(0, kv, rank - 1));
-    CHECK(heads.qk_tail(0, 0, 2) > heads.qk_tail(0, 0, 6));
-    CHECK(heads.qk_tail(0, 0, 8) < 1e-12 * heads.qk_tail(0, 0, 0));
+      for (int64_t rank = 1; rank <= 8; ++rank)
+        CHECK(heads.tail({false, 0, kv}, rank) <= heads.tail({false, 0, kv}, rank - 1));
+    CHECK(heads.tail({false, 0, 0}, 2) > heads.tail({false, 0, 0}, 6));
+    CHECK(heads.tail({false, 0, 0}, 8) < 1e-12 * heads.tail({false, 0, 0}, 0));
   }
 }
 
@@ -194,7 +195,7 @@ TEST_CASE("what plain and product leave out is the error of the best approximati
   for (int64_t h = 2; h < 4; ++h)
     error += square_of(minus(head_rows(own.q_proj(), h, 8), head_rows(group.q_proj(), h, 8)));
   error += square_of(minus(head_rows(own.k_proj(), 1, 8), head_rows(group.k_proj(), 1, 8)));
-  CHECK(plain.qk_tail(1, 1, 3) == Approx(error).epsilon(1e-5));
+  CHECK(plain.tail({false, 1, 1}, 3) == Approx(error).epsilon(1e-5));
 
   const auto product = [](const models::HeadGroupLayer& layer, int64_t query, int64_t key) {
     return matmul(head_rows(layer.q_proj(), query, 8), head_rows(layer.k_proj(), key, 8), true);  // (D, D)
@@ -204,7 +205,7 @@ TEST_CASE("what plain and product leave out is the error of the best approximati
   error = 0;
   for (int64_t h = 2; h < 4; ++h)
     error += square_of(minus(product(own, h, 1), product(best->attention(1).group(0), h, h)));
-  CHECK(products.qk_tail(1, 1, 3) == Approx(error).epsilon(1e-4));
+  CHECK(products.tail({false, 1, 1}, 3) == Approx(error).epsilon(1e-4));
   double plain_error = 0;
   for (int64_t h = 2; h < 4; ++h) plain_error += square_of(minus(product(own, h, 1), product(group, h, 1)));
   CHECK(error < plain_error);
@@ -214,8 +215,8 @@ TEST_CASE("what plain and product leave out is the error of the best approximati
   error = 0;
   for (int64_t h = 2; h < 4; ++h)
     error += square_of(minus(product(own, h, 1), product(shared->attention(1).group(0), h, 1)));
-  CHECK(grouped.qk_tail(1, 1, 3) == Approx(error).epsilon(1e-4));
-  CHECK(grouped.qk_tail(1, 1, 3) > products.qk_tail(1, 1, 3));
+  CHECK(grouped.tail({false, 1, 1}, 3) == Approx(error).epsilon(1e-4));
+  CHECK(grouped.tail({false, 1, 1}, 3) > products.tail({false, 1, 1}, 3));
 }
 
 TEST_CASE("what activation-aware methods leave out is the mean square of the scores' error", "[compression]") {
@@ -247,14 +248,14 @@ TEST_CASE("what activation-aware methods leave out is the mean square of the sco
       const Tensor root_k = engine::linalg::sqrt_spd(second_moment(moments.before.keys()[0]));
       error += square_of(matmul(matmul(root_q, left_out), root_k));
     }
-    CHECK(heads.qk_tail(0, 0, 3) == Approx(error).epsilon(1e-3));
+    CHECK(heads.tail({false, 0, 0}, 3) == Approx(error).epsilon(1e-3));
   }
   // At equal rank the whitened method, which has each query head's own keys, leaves out least.
   const HeadDecompositions best(*files, QkMethod::whitened, VoMethod::none, calibration);
   const HeadDecompositions grouped(*files, QkMethod::whitened_grouped, VoMethod::none, calibration);
   const HeadDecompositions pca(*files, QkMethod::pca, VoMethod::none, calibration);
-  CHECK(best.qk_tail(0, 0, 3) < grouped.qk_tail(0, 0, 3));
-  CHECK(grouped.qk_tail(0, 0, 3) < pca.qk_tail(0, 0, 3));
+  CHECK(best.tail({false, 0, 0}, 3) < grouped.tail({false, 0, 0}, 3));
+  CHECK(grouped.tail({false, 0, 0}, 3) < pca.tail({false, 0, 0}, 3));
 }
 
 TEST_CASE("maps made for turned scores leave out less of them than maps that ignore the turn", "[compression]") {
@@ -369,7 +370,7 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
     const auto own = each.edit(uniform_plan(config, QkMethod::pairs, VoMethod::none, 4, 0, {0})).config;
     CHECK(own.unequal_layers.at(0).groups.size() == 4);
     CHECK(own.unequal_layers.at(0).groups[3].rope_frequencies.size() == 2);
-    CHECK(each.qk_tail(0, 0, 4) <= heads.qk_tail(0, 0, 4));
+    CHECK(each.tail({false, 0, 0}, 4) <= heads.tail({false, 0, 0}, 4));
     // Evenly spaced ones are a plain head of half the width.
     const HeadDecompositions even(*files, QkMethod::pairs_even, VoMethod::none);
     const auto plan = uniform_plan(config, QkMethod::pairs_even, VoMethod::none, 4, 0, {0, 1});
