@@ -212,8 +212,7 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
   if (changed.empty()) return out;
   std::vector<models::LayerConfig> layers = models::layers_of(out.config);
   for (const int64_t layer : changed) {
-    const LayerMaps& maps = maps_of(layer);
-    LayerMaps own = maps;
+    LayerMaps own = maps_of(layer);
     if (!plan.cache.empty())
       for (auto* values : {&own.values, &own.joined_values})
         std::transform(values->begin(), values->end(), values->begin(), with_weighed_values);

@@ -1,5 +1,7 @@
 #include "tasks/measure/studied_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -104,22 +106,9 @@ const models::Transformer& StudiedModel::unpacked(engine::Device device) {
   return unpacked_.get(device, [&] { return files_->load({.keep = models::Keep::computed}); });
 }
 
-const std::vector<int32_t>& StudiedModel::tokens(const fs::path& text) {
-  const std::lock_guard lock(tokenising_);
-  const auto [at, is_new] = tokens_.try_emplace(text.string());
-  if (!is_new) return at->second;
-  try {
-    if (!tokenizer_) tokenizer_ = files_->tokenizer();
-    at->second = tokens_of_file(text, *tokenizer_);
-  } catch (...) {
-    tokens_.erase(at);
-    throw;
-  }
-  return at->second;
-}
-
 const std::vector<int32_t>& StudiedModel::tokens_of(const StudiedTextConfig& text) {
-  return tokens(find_file(text.text, roots_));
+  const fs::path file = find_file(text.text, roots_);
+  return *once<std::vector<int32_t>>("tokens of " + file.string(), [&] { return tokens_of_file(file, *tokenizer()); });
 }
 
 std::shared_ptr<const models::Tokenizer> StudiedModel::tokenizer() {
@@ -174,7 +163,7 @@ std::vector<int64_t> StudiedModel::span(const StudiedTextConfig& text, int64_t l
     const std::string stream = fmt::format("tokens of {}", length);
     return engine::random_integers({length}, rng, stream, 0, model.config.vocab).to_vector<int64_t>();
   }
-  const std::vector<int32_t>& all = tokens(find_file(text.text, roots_));
+  const std::vector<int32_t>& all = tokens_of(text);
   const std::optional<int64_t> begin = model.text_begin();
   const int64_t own = length - (begin ? 1 : 0);
   const int64_t start = start_of(text, std::ssize(all), length, index);
@@ -184,44 +173,28 @@ std::vector<int64_t> StudiedModel::span(const StudiedTextConfig& text, int64_t l
 }
 
 AttentionProbe StudiedModel::probe(const StudiedTextConfig& text, int64_t length, int64_t index, int64_t position) {
-  std::shared_ptr<ProbedSpan> own;
-  {
-    const std::lock_guard lock(probing_);
-    auto& place = probed_[fmt::format("{} {} {} {}", text.text, text.spans, length, index)];
-    if (!place) place = std::make_shared<ProbedSpan>();
-    own = place;
-  }
-  const std::lock_guard lock(own->running);
-  if (std::find(own->positions.begin(), own->positions.end(), position) == own->positions.end()) {
-    const std::vector<int64_t> positions = usual_positions(length, position);
-    own->probes = probe_attention(transformer(), {span(text, length, index)}, positions);
-    own->positions = positions;
-  }
+  const std::vector<int64_t> positions = usual_positions(length, position);
+  const std::string made =
+      fmt::format("probe {} {} {} {} at {}", text.text, text.spans, length, index, fmt::join(positions, ","));
+  const auto all = once<AttentionProbe>(
+      made, [&] { return probe_attention(transformer(), {span(text, length, index)}, positions).at(0); });
   const models::TransformerConfig& config = description().config;
   const int64_t heads = heads_per_layer(config);
-  const auto at = std::find(own->positions.begin(), own->positions.end(), position) - own->positions.begin();
+  const auto at = std::find(positions.begin(), positions.end(), position) - positions.begin();
   AttentionProbe probe(config.layers, heads, 1);
   for (int64_t layer = 0; layer < config.layers; ++layer)
-    for (int64_t head = 0; head < heads; ++head) probe.at(layer, head, 0) = own->probes[0].at(layer, head, at);
+    for (int64_t head = 0; head < heads; ++head) probe.at(layer, head, 0) = all->at(layer, head, at);
   return probe;
 }
 
 std::shared_ptr<const std::vector<TurnedSpectra>> StudiedModel::spectra(const StudiedTextConfig& text, int64_t length,
                                                                         int64_t first, int64_t count) {
-  const std::lock_guard lock(decomposing_);
-  auto& known = spectra_[fmt::format("{} {} {} {} {}", text.text, text.spans, length, first, count)];
-  if (known) return known;
-  TokenBatch texts;
-  for (int64_t i = first; i < first + count; ++i) texts.push_back(span(text, length, i));
-  known = std::make_shared<const std::vector<TurnedSpectra>>(head_spectra(transformer(), texts));
-  return known;
-}
-
-std::string StudiedModel::hash_of(const fs::path& file) {
-  const std::lock_guard lock(hashing_);
-  std::string& hash = hashes_[file.string()];
-  if (hash.empty()) hash = sha256_of_file(file);
-  return hash;
+  const std::string made = fmt::format("spectra {} {} {} {} {}", text.text, text.spans, length, first, count);
+  return once<std::vector<TurnedSpectra>>(made, [&] {
+    TokenBatch texts;
+    for (int64_t i = first; i < first + count; ++i) texts.push_back(span(text, length, i));
+    return head_spectra(transformer(), texts);
+  });
 }
 
 std::map<std::string, std::string> StudiedModel::hashes(const StudiedTextConfig& text) {
@@ -229,7 +202,8 @@ std::map<std::string, std::string> StudiedModel::hashes(const StudiedTextConfig&
   if (!is_random(text)) files.push_back(find_file(text.text, roots_));
   if (!text.spans.empty()) files.push_back(find_file(text.spans, roots_));
   std::map<std::string, std::string> hashes;
-  for (const fs::path& file : files) hashes[file.string()] = hash_of(file);
+  for (const fs::path& file : files)
+    hashes[file.string()] = *once<std::string>("hash of " + file.string(), [&] { return sha256_of_file(file); });
   return hashes;
 }
 

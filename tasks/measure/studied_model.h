@@ -80,32 +80,20 @@ class StudiedModel {
   explicit StudiedModel(std::unique_ptr<models::ModelFiles> files);
 
  private:
-  struct ProbedSpan {
-    std::mutex running;
-    std::vector<int64_t> positions;
-    std::vector<AttentionProbe> probes;  ///< one, or none before the first run
-  };
-
   struct SharedValue {
     std::mutex making;
     std::shared_ptr<const void> value;
   };
 
   std::shared_ptr<SharedValue> shared_value(const std::string& key);
-  const std::vector<int32_t>& tokens(const std::filesystem::path& text);
   int64_t start_of(const StudiedTextConfig& text, int64_t tokens, int64_t length, int64_t index) const;
-  std::string hash_of(const std::filesystem::path& file);
 
   StudiedModelConfig config_;
   DataRoots roots_;
   std::unique_ptr<models::ModelFiles> files_;
-  std::mutex tokenising_, hashing_, probing_, decomposing_, sharing_;
+  std::mutex tokenising_, sharing_;
   ModelByDevice transformers_, unpacked_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
-  std::map<std::string, std::vector<int32_t>> tokens_;                                ///< by path of the text
-  std::map<std::string, std::string> hashes_;                                         ///< by file
-  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                         ///< by text, length and index
-  std::map<std::string, std::shared_ptr<const std::vector<TurnedSpectra>>> spectra_;  ///< by text, length and spans
   std::map<std::string, std::shared_ptr<SharedValue>> shared_;
 };
 
