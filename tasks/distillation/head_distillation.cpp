@@ -25,16 +25,17 @@ constexpr NamedError errors_told[] = {{"mse", &WeightErrors::mse},
                                       {"late_frobenius", &WeightErrors::late_frobenius},
                                       {"early_share", &WeightErrors::early_share}};
 
+/// The head that is imitated, with what it reads.
+HeadSource source_of(const HeadDistillationConfig& config, const StudiedTextConfig& text = {}) {
+  return {.model = config.model, .text = text, .layer = config.layer, .head = config.head};
+}
+
 /// The head's input for sequence `index` of a text: f32 (L, D), with biases plus a column of ones.
 Tensor inputs_of(StudiedModel& model, const HeadDistillationConfig& config, const StudiedTextConfig& text,
                  int64_t index, bool has_biases) {
-  HeadSource source;
-  source.model = config.model;
-  source.text = text;
-  source.layer = config.layer;
-  source.head = config.head;
-  const Tensor tokens = layer_inputs(model, source, config.length, static_cast<uint64_t>(index));  // (D, L)
-  Tensor x = tokens.transpose(0, 1).to(DType::f32).contiguous();                                   // (L, D)
+  const Tensor tokens =
+      layer_inputs(model, source_of(config, text), config.length, static_cast<uint64_t>(index));  // (D, L)
+  Tensor x = tokens.transpose(0, 1).to(DType::f32).contiguous();                                  // (L, D)
   return has_biases ? engine::concat({x, Tensor::full({config.length, 1}, 1)}, 1) : x;
 }
 
@@ -108,47 +109,28 @@ void train_student(const StudentHead& student, const HeadLesson& lesson, int64_t
   }
 }
 
-HeadDistillation::HeadDistillation(const HeadDistillationConfig& config, const DataRoots& roots)
-    : config_(config), roots_(roots), model_(config.model, roots) {
-  validate(config);
-}
-
 void HeadDistillation::check() const {
-  StudiedModel& model = model_.get();
-  HeadSource source;
-  source.model = config_.model;
-  source.layer = config_.layer;
-  source.head = config_.head;
-  const HeadMaps teacher = head_of_model(model, source);
+  const HeadMaps teacher = head_of_model(model(), source_of(config_));
   require(teacher.is_causal, "{}: its heads look ahead", config_.model.model);
-  const int64_t window = models::window_of(model.description().config, config_.layer);
+  const int64_t window = models::window_of(model().description().config, config_.layer);
   require(window == 0 || config_.length <= window,
           "{}: layer {} sees {} tokens; expected a length of at most so many, got {}", config_.model.model,
           config_.layer, window, config_.length);
   const autograd::NoGrad no_grad;
   const StudentHead student(teacher, config_.form, config_.rank, {});
-  model.span(config_.text, config_.length, 0);
-  StudiedTextConfig held_out;
-  held_out.text = config_.held_out;
-  model.span(held_out, config_.length, 0);
+  model().span(config_.text, config_.length, 0);
+  model().span({.text = config_.held_out}, config_.length, 0);
 }
 
 HeadLesson HeadDistillation::make_lesson(uint64_t seed) const {
-  StudiedModel& model = model_.get();
-  HeadSource source;
-  source.model = config_.model;
-  source.layer = config_.layer;
-  source.head = config_.head;
   HeadLesson lesson;
-  lesson.teacher = head_of_model(model, source);
+  lesson.teacher = head_of_model(model(), source_of(config_));
   const auto first = static_cast<int64_t>(seed) * config_.sequences;
-  StudiedTextConfig random, other;
-  random.text = "random";
-  other.text = config_.held_out;
+  const StudiedTextConfig random{.text = "random"}, other{.text = config_.held_out};
   // Sequence i in one of four parts; random tokens have another number in each.
   const auto read = [&](const StudiedTextConfig& text, int64_t i, int64_t part) {
     const int64_t index = text.text == "random" ? 4 * i + part : i;
-    return inputs_of(model, config_, text, index, lesson.teacher.has_biases);
+    return inputs_of(model(), config_, text, index, lesson.teacher.has_biases);
   };
   for (int64_t i = first; i < first + config_.sequences / 2; ++i) {
     lesson.inputs.push_back(read(config_.text, i, 0));
@@ -194,10 +176,8 @@ Metrics HeadDistillation::compute(uint64_t seed) const {
 }
 
 std::map<std::string, std::string> HeadDistillation::data_hashes() const {
-  StudiedTextConfig other;
-  other.text = config_.held_out;
-  std::map<std::string, std::string> hashes = model_.get().hashes(config_.text);
-  hashes.merge(model_.get().hashes(other));
+  std::map<std::string, std::string> hashes = model().hashes(config_.text);
+  hashes.merge(model().hashes({.text = config_.held_out}));
   return hashes;
 }
 

@@ -58,9 +58,10 @@ void train_student(const StudentHead& student, const HeadLesson& lesson, int64_t
 /// Metrics: mse, late_rms, late_frobenius, early_share (see WeightErrors) of the trained student; with `_before`, the
 /// same after the algorithm's step 1 alone; with `held_out_` in front, both for other sequences; `norm`, the mean of
 /// ‖X‖₂. Trials of one process share a layer's inputs.
-class HeadDistillation : public Measurement {
+class HeadDistillation : public ModelMeasurement<HeadDistillationConfig> {
  public:
-  HeadDistillation(const HeadDistillationConfig& config, const DataRoots& roots);
+  HeadDistillation(const HeadDistillationConfig& config, const DataRoots& roots)
+      : ModelMeasurement(config, roots), roots_(roots) {}
   void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
@@ -70,9 +71,7 @@ class HeadDistillation : public Measurement {
   std::shared_ptr<const HeadLesson> lesson(uint64_t seed) const;
   HeadLesson make_lesson(uint64_t seed) const;
 
-  HeadDistillationConfig config_;
   DataRoots roots_;
-  mutable HeldModel model_;
   mutable std::mutex keeping_;
   mutable std::vector<std::shared_ptr<const HeadLesson>> kept_;  ///< kept alive for others that share them
 };

@@ -61,11 +61,8 @@ std::vector<LabelledSentence> TwoStageData::sample(uint64_t seed) const {
 
 std::map<std::string, std::string> two_stage_hashes(StudiedModel& model, const TwoStageSource& source) {
   std::map<std::string, std::string> hashes;
-  for (const std::string& file : {source.text, source.validation, source.sentences, source.dev}) {
-    StudiedTextConfig text;
-    text.text = file;
-    hashes.merge(model.hashes(text));
-  }
+  for (const std::string& file : {source.text, source.validation, source.sentences, source.dev})
+    hashes.merge(model.hashes({.text = file}));
   return hashes;
 }
 
