@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/compression/entering_states.h"
+#include "tasks/compression/layer_probe.h"
 #include "tasks/measure/perplexity.h"
 #include "tasks/measure/studied_model.h"
 
