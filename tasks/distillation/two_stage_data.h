@@ -8,7 +8,7 @@
 
 #include "models/checkpoints/model_files.h"
 #include "tasks/data/roots.h"
-#include "tasks/finetune/sentences.h"
+#include "tasks/finetune/sentence_classification.h"
 #include "tasks/measure/studied_model.h"
 
 namespace headroom::tasks {
