@@ -9,7 +9,7 @@
 #include "engine/name_table.h"
 #include "engine/ops/concat/concat.h"
 #include "models/validate.h"
-#include "tasks/compression/attention_weights.h"
+#include "tasks/compression/layer_weights.h"
 #include "tasks/compression/plan.h"
 #include "tasks/permutation.h"
 

@@ -9,8 +9,7 @@
 #include "models/positions.h"
 #include "models/rope_cache.h"
 #include "models/weights/sources.h"
-#include "tasks/compression/attention_weights.h"
-#include "tasks/compression/layer_writer.h"
+#include "tasks/compression/layer_weights.h"
 
 namespace headroom::tasks {
 namespace {
