@@ -1,4 +1,4 @@
-#include "tasks/data/download.h"
+#include "tasks/data/fetch.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include "models/files/regular_file.h"
 #include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
-#include "tasks/data/zip_member.h"
 
 namespace headroom::tasks {
 namespace {

@@ -1,12 +1,30 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
-#include "tasks/data/download.h"
 #include "tasks/data/manifest.h"
 #include "tasks/data/roots.h"
 
 namespace headroom::tasks {
+
+/// Called from time to time with the bytes so far and the total (0: unknown).
+using DownloadProgress = std::function<void(int64_t done, int64_t total)>;
+
+/// Downloads `url` (http, https) to `path`, which may be absent, resuming at byte size(path); follows redirects. Starts
+/// over if the server does not support ranges or has fewer bytes. Keeps partial data on failure, for the next call to
+/// continue. If the server sends more than `most_bytes`, stops and removes the file. Only one process at a time may
+/// write to `path`. Throws Error naming the URL and the cause: an HTTP status, a connection that ended early (with both
+/// sizes), a full disk, 60 s of silence.
+void download(const std::string& url, const std::filesystem::path& path, int64_t most_bytes,
+              const DownloadProgress& progress = {});
+
+/// Appends the member `member` of a ZIP archive (a Python wheel), stored or deflated, to the file `to`, which may be
+/// absent. Throws Error naming the archive and its fault: not an archive, no such member, bytes that end early or fail
+/// their CRC-32, more than `most` bytes (before writing any); and naming `to` if the disk is full.
+void append_zip_member(const std::filesystem::path& archive, const std::string& member, const std::filesystem::path& to,
+                       uint64_t most);
 
 enum class FileState {
   missing,

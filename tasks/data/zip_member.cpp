@@ -1,4 +1,4 @@
-#include "tasks/data/zip_member.h"
+#include "tasks/data/fetch.h"
 
 #include <zlib.h>
 

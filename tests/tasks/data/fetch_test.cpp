@@ -9,7 +9,6 @@
 
 #include "engine/error.h"
 #include "tasks/data/sha256.h"
-#include "tasks/data/zip_member.h"
 #include "tests/support/catch.h"
 #include "tests/support/environment.h"
 #include "tests/support/folder.h"
