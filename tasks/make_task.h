@@ -7,7 +7,7 @@
 
 #include "tasks/classification.h"
 #include "tasks/compression/lowrank_measurement.h"
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 #include "tasks/distillation/head_distillation.h"
 #include "tasks/distillation/two_stage.h"
 #include "tasks/induction_head.h"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "tasks/data/locate.h"
 #include "tasks/data/manifest.h"
-#include "tasks/data/roots.h"
 
 namespace headroom::tasks {
 

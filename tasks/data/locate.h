@@ -4,9 +4,14 @@
 #include <vector>
 
 #include "engine/exception.h"
-#include "tasks/data/roots.h"
 
 namespace headroom::tasks {
+
+/// Folders to search for data sets, in this order. An empty path counts as absent.
+struct DataRoots {
+  std::filesystem::path given;  ///< --data or HEADROOM_DATA: a folder that holds data/ and models/
+  std::filesystem::path cache;  ///< where `headroom data fetch` writes
+};
 
 /// Folders with data sets, in search order: the given folder's data/, then the cache.
 std::vector<std::filesystem::path> data_folders(const DataRoots& roots);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 #include "tasks/distillation/factored_heads.h"
 #include "tasks/distillation/stages.h"
 #include "tasks/distillation/two_stage_data.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/checkpoints/model_files.h"
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 #include "tasks/finetune/sentence_classification.h"
 #include "tasks/measure/studied_model.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::tasks {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 #include "tasks/language/markov.h"
 #include "tasks/language/token_cache.h"
 #include "tasks/task.h"

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::tasks {
 

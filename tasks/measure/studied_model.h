@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/checkpoints/model_edit.h"
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 #include "tasks/measure/attention_probe.h"
 #include "tasks/measure/head_spectra.h"
 #include "tasks/measure/model_by_device.h"

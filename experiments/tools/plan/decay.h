@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/checkpoints/model_files.h"
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 

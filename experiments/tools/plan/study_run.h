@@ -7,7 +7,7 @@
 #include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/store.h"
-#include "tasks/data/roots.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 

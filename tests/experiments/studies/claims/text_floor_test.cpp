@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "tasks/data/locate.h"
-#include "tasks/language/instructions.h"
 #include "tasks/language/corpus_tasks.h"
+#include "tasks/language/instructions.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
