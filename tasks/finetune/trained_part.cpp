@@ -35,23 +35,26 @@ models::LoadOptions load_options(TrainedPart part, const models::TransformerConf
                                                     }}};
 }
 
-int64_t trained_count(TrainedPart part, const models::TransformerConfig& c) {
-  if (part == TrainedPart::all) return models::parameter_count(c);
-  const bool has_readout = !c.tied && (part == TrainedPart::head || c.pooling != models::Pooling::none);
-  int64_t count = has_readout ? c.output_dim * c.width : 0;
-  if (part == TrainedPart::head) return count;
-  const auto matrix = [&](int64_t heads, int64_t dim, int64_t rank, int64_t head_rank) {
+int64_t query_key_count(const models::TransformerConfig& c) {
+  int64_t count = 0;
+  const auto maps = [&](int64_t heads, int64_t dim, int64_t rank, int64_t head_rank) {
     if (head_rank > 0) return heads * head_rank * (dim + c.width);
     return rank > 0 ? rank * (heads * dim + c.width) : heads * dim * c.width;
   };
   models::for_each_layer(c, [&](const models::LayerConfig& layer, int64_t times) {
     for (const models::HeadGroup& g : layer.groups) {
       const int64_t keys = g.projected_keys();
-      count += times * (matrix(g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
-                        matrix(keys, g.qk_dim, g.k_rank, g.k_head_rank) + g.score_dim * g.qk_dim * (g.heads + keys));
+      count += times * (maps(g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
+                        maps(keys, g.qk_dim, g.k_rank, g.k_head_rank) + g.score_dim * g.qk_dim * (g.heads + keys));
     }
   });
   return count;
+}
+
+int64_t trained_count(TrainedPart part, const models::TransformerConfig& c) {
+  if (part == TrainedPart::all) return models::parameter_count(c);
+  const bool has_readout = !c.tied && (part == TrainedPart::head || c.pooling != models::Pooling::none);
+  return (has_readout ? c.output_dim * c.width : 0) + (part == TrainedPart::heads ? query_key_count(c) : 0);
 }
 
 FinetuneNeed finetune_need(TrainedPart part, const models::TransformerConfig& config, int64_t sequences, int64_t length,

@@ -24,6 +24,9 @@ bool is_trained(TrainedPart part, const std::string& name, bool is_classifier);
 /// Throws Error if the model has no such part: the readout of a language model that shares the token embedding.
 models::LoadOptions load_options(TrainedPart part, const models::TransformerConfig& config);
 
+/// The numbers in the maps to queries and keys, whole or as factors of all heads or of each, and behind the turn.
+int64_t query_key_count(const models::TransformerConfig& config);
+
 /// The number of trained parameters in a model with that config.
 int64_t trained_count(TrainedPart part, const models::TransformerConfig& config);
 

@@ -6,16 +6,12 @@
 
 #include "models/costs.h"
 #include "models/files/file_size.h"
+#include "tasks/finetune/trained_part.h"
 
 namespace headroom::experiments {
 namespace {
 
 int64_t matrix(int64_t in, int64_t out, int64_t rank) { return rank > 0 ? rank * (in + out) : in * out; }
-
-/// Numbers of the maps to `count` heads' queries or keys, whole or as factors of all heads or of each.
-int64_t maps(int64_t width, int64_t count, int64_t dim, int64_t rank, int64_t head_rank) {
-  return head_rank > 0 ? count * matrix(width, dim, head_rank) : matrix(width, count * dim, rank);
-}
 
 double q8_0_bytes(int64_t numbers) {
   const int64_t blocks = (numbers + 31) / 32;
@@ -43,14 +39,12 @@ double files_q8_0(const PossibleSavings& s) { return bytes_of(static_cast<double
 }  // namespace
 
 PossibleSavings possible_savings(const models::TransformerConfig& config, uint64_t bytes) {
-  PossibleSavings out{.parameters = models::parameter_count(config), .bytes = bytes};
+  PossibleSavings out{
+      .parameters = models::parameter_count(config), .queries_keys = tasks::query_key_count(config), .bytes = bytes};
   models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t times) {
     int64_t values = 0;
     for (const models::HeadGroup& g : layer.groups) {
-      const int64_t kv_heads = g.key_value_heads(), keys = g.projected_keys();
-      out.queries_keys += times * (maps(config.width, g.heads, g.qk_dim, g.q_rank, g.q_head_rank) +
-                                   maps(config.width, keys, g.qk_dim, g.k_rank, g.k_head_rank) +
-                                   (g.heads + keys) * g.score_dim * g.qk_dim);
+      const int64_t kv_heads = g.key_value_heads();
       out.values_output += times * matrix(config.width, kv_heads * g.v_dim, g.v_rank);
       const auto cached = static_cast<double>(times * kv_heads);
       out.cache_f32 += cached * 4 * static_cast<double>(g.key_dim() + g.v_dim);
