@@ -37,9 +37,8 @@ AllocationSearch search(const std::vector<double>& rho, int64_t width, int64_t t
   check(rho);
   require(width >= 1, "allocation: the width is {}: expected >= 1", width);
   require(token_dim >= 1, "allocation: the token dim is {}: expected >= 1", token_dim);
-  const int64_t widest = rules.wide_heads ? width : token_dim;
   return {rho, width, rules.exact_width, rules.lags,
-          [=](int64_t lag) { return groups_within(lag, width, widest, error); }};
+          [=](int64_t lag) { return groups_within(lag, width, token_dim, error); }};
 }
 
 }  // namespace

@@ -68,7 +68,6 @@ GroupError sharper_error(const LagRanks& ranks);
 struct AllocationRules {
   Lags lags = Lags::subset;
   bool exact_width = false;  ///< Σ heads·head_dim = width, as the paper prints it; else <= width
-  bool wide_heads = false;   ///< head_dim may exceed token_dim; helps only to fill an exact width
 };
 
 /// The least objective of Corollary 1 over all ways to share `heads` equal heads among lags: exact, by dynamic

@@ -89,7 +89,7 @@ class Enumeration {
     if (lag > static_cast<int64_t>(rho_.size())) return finish(left, groups);
     if (rules_.lags == Lags::prefix) finish(left, groups);
     else descend(lag + 1, left, groups);
-    for (int64_t dim = 1; dim <= (rules_.wide_heads ? left : std::min(left, token_dim_)); ++dim)
+    for (int64_t dim = 1; dim <= std::min(left, token_dim_); ++dim)
       for (int64_t heads = 1; heads * dim <= left; ++heads) {
         groups.push_back({lag, heads, dim});
         descend(lag + 1, left - heads * dim, groups);
@@ -156,11 +156,10 @@ TEST_CASE("the best allocation of any heads, for four kernels and all rules") {
       for (const nlohmann::json& group : test["groups"][name]) groups.push_back({group[0], group[1], group[2]});
       CHECK(objective(rho, groups, error) == near(test[name]));
       CHECK((rules.exact_width ? width_of(groups) == width : width_of(groups) <= width));
-      for (const LagGroup& group : groups) CHECK((rules.wide_heads || group.head_dim <= token_dim));
+      for (const LagGroup& group : groups) CHECK(group.head_dim <= token_dim);
     };
     check("prefix_eq", {.lags = Lags::prefix, .exact_width = true});
     check("prefix_le", {.lags = Lags::prefix});
-    check("prefix_eq_any_d", {.lags = Lags::prefix, .exact_width = true, .wide_heads = true});
     check("subset_eq", {.exact_width = true});
     CHECK(best_allocation(rho, width, token_dim).bound <= test["subset_eq"].get<double>() + 1e-12);
     if (!test.contains("reordered_eq")) continue;
@@ -182,10 +181,9 @@ TEST_CASE("trying every allocation finds the same optimum and the same runner-up
     for (const int64_t width : {1, 2, 5, 9}) {
       for (const int64_t token_dim : {1, 2, 3, 12}) {
         for (const GroupError& error : {paper_error(token_dim), sharper_error(token_dim)}) {
-          for (int kind = 0; kind < 8; ++kind) {
+          for (int kind = 0; kind < 4; ++kind) {
             const AllocationRules rules{.lags = kind & 1 ? Lags::prefix : Lags::subset,
-                                        .exact_width = (kind & 2) != 0,
-                                        .wide_heads = (kind & 4) != 0};
+                                        .exact_width = (kind & 2) != 0};
             const Enumeration all(rho, width, token_dim, error, rules);
             if (all.best > 1e299) {
               CHECK_THROWS_WITH(best_allocation(rho, width, token_dim, error, rules),
