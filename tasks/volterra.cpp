@@ -109,6 +109,4 @@ std::string Volterra::describe() const {
                      config_.first_position, config_.products == Products::exact ? ", exact products" : "");
 }
 
-std::set<std::string> metric_names_of(const VolterraConfig&) { return regression_metrics(); }
-
 }  // namespace headroom::tasks

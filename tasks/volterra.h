@@ -59,7 +59,7 @@ class Volterra : public RegressionTask {
   std::vector<int64_t> lags_;
 };
 
-/// The metric names of a config.
-std::set<std::string> metric_names_of(const VolterraConfig& config);
+/// The names of a config's metrics.
+inline std::set<std::string> metric_names_of(const VolterraConfig&) { return regression_metrics(); }
 
 }  // namespace headroom::tasks

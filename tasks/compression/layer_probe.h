@@ -18,7 +18,6 @@ class EnteringStates {
 
   /// Runs the base on further texts. Throws Error for an empty one.
   void add(const TokenBatch& texts);
-  size_t texts() const { return final_.size(); }
   /// After the base's last layer: of each text (1, T, D).
   const std::vector<Tensor>& final() const { return final_; }
   /// After the last layer of a model that is the base below layer `first`, with keys and values rounded as its heads

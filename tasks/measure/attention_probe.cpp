@@ -64,8 +64,7 @@ QueryMeasures measures_of(const std::vector<double>& all, int64_t position, int6
 int64_t heads_per_layer(const models::TransformerConfig& config) {
   int64_t heads = 0;
   models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
-    int64_t own = 0;
-    for (const models::HeadGroup& group : layer.groups) own += group.heads;
+    const int64_t own = layer.heads();
     require(heads == 0 || own == heads, "probe: layers have {} and {} heads; expected equal ones", heads, own);
     heads = own;
   });

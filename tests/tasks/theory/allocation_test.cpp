@@ -182,8 +182,7 @@ TEST_CASE("trying every allocation finds the same optimum and the same runner-up
       for (const int64_t token_dim : {1, 2, 3, 12}) {
         for (const GroupError& error : {paper_error(token_dim), sharper_error(token_dim)}) {
           for (int kind = 0; kind < 4; ++kind) {
-            const AllocationRules rules{.lags = kind & 1 ? Lags::prefix : Lags::subset,
-                                        .exact_width = (kind & 2) != 0};
+            const AllocationRules rules{.lags = kind & 1 ? Lags::prefix : Lags::subset, .exact_width = (kind & 2) != 0};
             const Enumeration all(rho, width, token_dim, error, rules);
             if (all.best > 1e299) {
               CHECK_THROWS_WITH(best_allocation(rho, width, token_dim, error, rules),
