@@ -32,8 +32,6 @@ class Stages {
   /// The result of the stage that depends only on `what`, made by `make` if missing or damaged. None if it was stopped.
   std::shared_ptr<const StageResult> get(const std::string& what, const Make& make);
 
-  const MeasurementRun& run() const { return run_; }
-
  private:
   std::shared_ptr<const StageResult> read(const std::filesystem::path& file, const std::string& what) const;
 

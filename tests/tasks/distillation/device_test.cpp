@@ -1,22 +1,15 @@
 // Studies that train or measure trained models, on a GPU or the emulator: what they find on the CPU, to rounding.
-#include "engine/context.h"
-#include "engine/device_stream.h"
-#include "engine/transfer.h"
 #include "tasks/compression/lowrank_measurement.h"
 #include "tasks/distillation/two_stage.h"
 #include "tasks/make_task.h"
 #include "tests/models/pretrained/checkpoints.h"
+#include "tests/tasks/training/fixture.h"
 
 namespace headroom::tasks {
 namespace {
 
-constexpr engine::Device cuda{engine::Device::Kind::cuda, 0};
-
-bool is_absent() {
-  if (engine::has_device(engine::Device::Kind::cuda)) return false;
-  testing::skip("no CUDA device");
-  return true;
-}
+using testing::cuda;
+using testing::lacks_cuda;
 
 /// On both devices; what cannot be recorded is no error, but said.
 void check_same(const Measurement& formula, const std::vector<std::string>& metrics) {
@@ -39,7 +32,7 @@ std::string text_file() { return testing::source_root() + "/tests/models/pretrai
 }  // namespace
 
 TEST_CASE("two stages on the device come to the losses and accuracies of the CPU", "[distillation]") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   const std::string tests = testing::source_root() + "/tests/";
   TwoStageConfig config;
   config.source.model = (testing::checkpoints() / "smollm2").string();
@@ -59,7 +52,7 @@ TEST_CASE("two stages on the device come to the losses and accuracies of the CPU
 }
 
 TEST_CASE("low-rank heads measured and refined on the device have the CPU's perplexities", "[compression]") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   LowRankConfig config;
   config.model.model = (testing::checkpoints() / "smollm2").string();
   config.text.text = config.calibration_text.text = config.refinement_text.text = text_file();
