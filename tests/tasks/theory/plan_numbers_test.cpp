@@ -11,7 +11,6 @@
 #include "tasks/theory/exponential_fit.h"
 #include "tasks/theory/exponential_sum.h"
 #include "tasks/theory/float_error.h"
-#include "tasks/theory/float_error_fit.h"
 #include "tasks/theory/model_costs.h"
 #include "tests/support/catch.h"
 
