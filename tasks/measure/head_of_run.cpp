@@ -14,7 +14,7 @@
 #include "models/files/entries_of.h"
 #include "models/positions.h"
 #include "models/safetensors/safetensors.h"
-#include "tasks/training/weights_file.h"
+#include "tasks/training/checkpoint.h"
 
 namespace headroom::tasks {
 namespace {

@@ -36,16 +36,41 @@ void from_json(const json& state, Checkpoint& checkpoint) {
   checkpoint.level = state.value("level", "");
 }
 
-/// Over everything that a resumed training reads; tensors in the order of their names, which no writer can change.
-std::string checksum(const std::string& owner, const std::string& state, const models::NamedTensors& tensors) {
-  std::map<std::string, engine::Tensor> sorted;
-  for (const auto& [name, tensor] : tensors) sorted[name] = tensor.to(engine::cpu).contiguous();
-  Sha256 hash;
-  hash.add(owner + "\n" + state);
-  for (const auto& [name, tensor] : sorted) {
+/// By name: an order that no writer can change.
+using SortedTensors = std::map<std::string, engine::Tensor>;
+
+SortedTensors sorted(const models::NamedTensors& tensors) {
+  SortedTensors out;
+  for (const auto& [name, tensor] : tensors) out[name] = tensor.to(engine::cpu).contiguous();
+  return out;
+}
+
+void add_tensors(Sha256& hash, const SortedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) {
     hash.add(name + "\n" + tensor.str());
     hash.add(tensor.raw(), static_cast<size_t>(tensor.numel() * engine::size_of(tensor.dtype())));
   }
+}
+
+/// Over everything that a resumed training reads.
+std::string checksum(const std::string& owner, const std::string& state, const models::NamedTensors& tensors) {
+  Sha256 hash;
+  hash.add(owner + "\n" + state);
+  add_tensors(hash, sorted(tensors));
+  return hash.hex();
+}
+
+// Both are there or none: a file that lost one to a flipped bit is not taken for another program's.
+constexpr const char* weights_format = "headroom weights 1";
+constexpr const char* weights_format_key = "format";
+constexpr const char* weights_sum_key = "sha256";
+
+/// Over metadata and tensors in the order of their names.
+std::string weights_checksum(const std::map<std::string, std::string>& metadata, const SortedTensors& tensors) {
+  Sha256 hash;
+  for (const auto& [key, value] : metadata)
+    if (key != weights_sum_key) hash.add(fmt::format("{}\n{}\n{}\n", key, value.size(), value));
+  add_tensors(hash, tensors);
   return hash.hex();
 }
 
@@ -88,6 +113,33 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
     fail("{}: not a checkpoint: {}", path.string(), error.what());
   }
   return checkpoint;
+}
+
+std::string save_weights(const std::filesystem::path& path, const models::NamedTensors& tensors,
+                         std::map<std::string, std::string> metadata) {
+  metadata[weights_format_key] = weights_format;
+  const std::string sum = metadata[weights_sum_key] = weights_checksum(metadata, sorted(tensors));
+  models::write_safetensors(path, tensors, metadata);
+  return sum;
+}
+
+std::string check_weights(const models::SafetensorsFile& file) {
+  const std::map<std::string, std::string>& metadata = file.metadata();
+  const auto fact = [&](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  const std::string kept = fact(weights_sum_key);
+  // A checkpoint has another format, and its own check.
+  if (fact(weights_format_key) != weights_format &&
+      (kept.empty() || fact(weights_format_key).starts_with("headroom checkpoint")))
+    return "";
+  SortedTensors tensors;
+  for (const std::string& name : file.names()) tensors[name] = file.mapped(name);
+  const std::string trial = fact("trial");
+  require(weights_checksum(metadata, tensors) == kept, "{}: {}its weights are not what was written (wrong checksum)",
+          file.path().string(), trial.empty() ? "" : fmt::format("trial {}: ", trial));
+  return kept;
 }
 
 }  // namespace headroom::tasks

@@ -6,7 +6,7 @@
 
 #include "experiments/studies/run/examine.h"
 #include "experiments/studies/run/store.h"
-#include "tasks/training/weights_file.h"
+#include "tasks/training/checkpoint.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"

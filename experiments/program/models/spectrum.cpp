@@ -15,7 +15,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "models/safetensors/safetensors.h"
-#include "tasks/training/weights_file.h"
+#include "tasks/training/checkpoint.h"
 
 namespace headroom::experiments {
 namespace {

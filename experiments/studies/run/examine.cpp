@@ -17,7 +17,6 @@
 #include "models/files/entries_of.h"
 #include "models/safetensors/safetensors.h"
 #include "tasks/training/checkpoint.h"
-#include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
 namespace {

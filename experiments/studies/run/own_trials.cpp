@@ -13,7 +13,7 @@
 #include "experiments/studies/run/store/digest.h"
 #include "experiments/studies/run/store/open_file.h"
 #include "models/files/entries_of.h"
-#include "tasks/training/weights_file.h"
+#include "tasks/training/checkpoint.h"
 
 namespace headroom::experiments {
 namespace {

@@ -10,7 +10,7 @@
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "models/files/mapped_file.h"
-#include "tasks/training/weights_file.h"
+#include "tasks/training/checkpoint.h"
 
 namespace headroom::experiments {
 namespace {
