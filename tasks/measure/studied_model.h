@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/context.h"
+#include "engine/device_stream.h"
 #include "models/checkpoints/model_edit.h"
 #include "tasks/data/locate.h"
 #include "tasks/measure/attention_probe.h"
 #include "tasks/measure/head_spectra.h"
-#include "tasks/measure/model_by_device.h"
 #include "tasks/measurement.h"
 
 namespace headroom::tasks {
@@ -34,6 +35,26 @@ struct StudiedTextConfig {
 /// Throw Error naming the field.
 void validate(const StudiedModelConfig& config);
 void validate(const StudiedTextConfig& config);
+
+/// Holds one model per device, loaded on first request. Safe to call from several threads.
+class ModelByDevice {
+ public:
+  /// The device's model. `load()` makes it on the context's device; all streams may read the result.
+  template <class Load>
+  const models::Transformer& get(engine::Device device, const Load& load) {
+    const std::lock_guard lock(loading_);
+    std::unique_ptr<models::Transformer>& model = models_[device.str()];
+    if (model) return *model;
+    const engine::DeviceScope scope(device);
+    model = load();
+    engine::synchronize(device);
+    return *model;
+  }
+
+ private:
+  std::mutex loading_;
+  std::map<std::string, std::unique_ptr<models::Transformer>> models_;
+};
 
 /// A trained model and its measurements, in memory once for all trials of a process. Reads weights on first use, in
 /// f32: unpacks quantised ones, leaves 16-bit ones in place. Safe to call from several threads.
