@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/statistics.h"

@@ -1,6 +1,4 @@
 #pragma once
-#include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,7 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/toml/reader.h"
 #include "models/config_names.h"

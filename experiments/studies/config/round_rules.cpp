@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/studies/toml/document.h"
 #include "experiments/studies/toml/reader.h"
 
 namespace headroom::experiments {

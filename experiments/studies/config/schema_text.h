@@ -1,8 +1,6 @@
 #pragma once
 #include <string>
 
-#include "experiments/studies/config/schema.h"
-
 namespace headroom::experiments {
 
 /// The schema as text: table by table, each key with its type, bounds and default, and its doc below; lines of at most

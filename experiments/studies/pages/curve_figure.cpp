@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <variant>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/centre.h"

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "experiments/output/number.h"

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/centre.h"
-#include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/verdict_change.h"

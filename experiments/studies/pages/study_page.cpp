@@ -10,7 +10,6 @@
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/centre.h"
-#include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"

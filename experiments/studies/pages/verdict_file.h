@@ -1,6 +1,5 @@
 #pragma once
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <variant>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/analysis.h"

@@ -2,8 +2,6 @@
 #include "engine/read_number.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <unordered_map>
 #include <utility>
 

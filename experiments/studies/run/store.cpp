@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "engine/error.h"
 #include "experiments/studies/run/store/digest.h"

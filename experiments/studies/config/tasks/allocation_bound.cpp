@@ -1,6 +1,5 @@
 #include "tasks/theory/allocation_bound.h"
 
-#include "engine/error.h"
 #include "experiments/studies/config/tasks/kernel.h"
 #include "experiments/studies/config/tasks/registry.h"
 

@@ -1,5 +1,6 @@
 #include "experiments/studies/config/tasks/pretrained.h"
 
+#include "experiments/studies/config/beside.h"
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {

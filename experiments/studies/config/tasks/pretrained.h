@@ -1,9 +1,8 @@
 #pragma once
 #include <string>
 
-#include "experiments/studies/config/beside.h"
 #include "experiments/studies/toml/reader.h"
-#include "tasks/measure/attention_heads.h"
+#include "tasks/measure/studied_model.h"
 
 namespace headroom::experiments {
 

@@ -1,6 +1,5 @@
 #include "experiments/studies/analysis/curve.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tests/experiments/synthetic.h"

@@ -2,9 +2,7 @@
 // the power of each judge, as docs/claims.md has them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "tests/experiments/studies/claims/simulated.h"
 #include "tests/experiments/synthetic.h"

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 
 #include "tasks/data/locate.h"
 #include "tasks/language/corpus_tasks.h"

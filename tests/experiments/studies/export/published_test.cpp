@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/output/file.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/axis.h"
 #include "experiments/output/plot/plot_layout.h"
