@@ -25,7 +25,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-G = 0.3  # anytime_g of experiments/studies/analysis/anytime.h
+G = 0.3  # anytime_g of experiments/studies/analysis/statistics.h
 
 
 def anytime_p(t, n):

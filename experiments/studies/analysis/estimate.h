@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/studies/analysis/cochran.h"
+#include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/claims/looks.h"
 
 namespace headroom::experiments {
@@ -31,7 +31,7 @@ struct Estimate {
   double parts_degrees = 0;   ///< of freedom of parts_variance
   bool is_unpaired = false;   ///< parts_variance is that of further samples of seeds: it falls with their number, too
   bool has_parts = false;
-  bool is_anytime = false;  ///< its tests and intervals hold however often it is looked at (anytime.h)
+  bool is_anytime = false;  ///< its tests and intervals hold however often it is looked at (anytime_quantile())
   /// Whether the number may be more, or less, than the seeds say, as some know of theirs only what it is at least, or
   /// at most. Then nothing speaks against more, or less.
   bool may_be_more = false, may_be_less = false;

@@ -35,7 +35,7 @@ struct LooksTaken {
   std::vector<double> shares{1};         ///< that each may spend of a claim's significance; one look in most studies
   std::map<SeriesAndX, size_t> last_of;  ///< the look for which each x got its last seeds; 0 for those not in it
   int64_t at_most = 0;                   ///< seeds of the last look; 0 where no seeds are added
-  bool anytime = false;                  ///< p-values hold at any number of looks (analysis/anytime.h)
+  bool anytime = false;                  ///< p-values hold at any number of looks (analysis/statistics.h)
 
   size_t look_of(const SeriesAndX& place) const;
   /// The share that a claim about these series may spend: that of the latest look for which one of their x got seeds.

@@ -1,6 +1,6 @@
 // Tests that hold however often the data are looked at: their p-values, and how often studies that are looked at with
 // every further seed are wrong.
-#include "experiments/studies/analysis/anytime.h"
+#include "experiments/studies/analysis/statistics.h"
 
 #include <algorithm>
 #include <boost/math/distributions/non_central_t.hpp>

@@ -1,5 +1,4 @@
 // Cochran's critical value of a sum of two variances, and the level of tests by it over simulated means.
-#include "experiments/studies/analysis/cochran.h"
 
 #include <array>
 #include <cmath>
