@@ -13,7 +13,6 @@
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/analysis/head_advice.h"
-#include "experiments/studies/analysis/usual_head_dim.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/guide_parts.h"
 #include "experiments/studies/run/store.h"

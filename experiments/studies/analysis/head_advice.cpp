@@ -1,5 +1,7 @@
 #include "experiments/studies/analysis/head_advice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -33,6 +35,8 @@ Curves at_width(const Curves& curves, int64_t width) {
                [&](const HeadChoice* c) { return c->width == width; });
   return out;
 }
+
+constexpr int64_t of_narrow = 64, of_wide = 128, widest_narrow = 2048;
 
 }  // namespace
 
@@ -87,6 +91,23 @@ std::vector<int64_t> widths_of(const Curves& curves) {
   std::set<int64_t> widths;
   for (const HeadChoice* c : curves) widths.insert(c->width);
   return {widths.begin(), widths.end()};
+}
+
+int64_t usual_head_dim(int64_t width) {
+  const int64_t usual = width <= widest_narrow ? of_narrow : of_wide;
+  int64_t nearest = width;
+  for (int64_t dim = 1; dim <= std::min(width, 4 * usual); ++dim)
+    if (width % dim == 0 && factor_between(dim, usual) < factor_between(nearest, usual)) nearest = dim;
+  return nearest;
+}
+
+std::string usual_head_dims_text() {
+  return fmt::format("{} up to a model width of {} and {} above", of_narrow, widest_narrow, of_wide);
+}
+
+double factor_between(int64_t a, int64_t b) {
+  const double ratio = static_cast<double>(a) / static_cast<double>(b);
+  return std::max(ratio, 1 / ratio);
 }
 
 }  // namespace headroom::experiments

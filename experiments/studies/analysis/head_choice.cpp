@@ -7,7 +7,6 @@
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/case.h"
-#include "experiments/studies/analysis/guideline.h"
 #include "experiments/studies/analysis/standings.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/analysis/tried.h"
@@ -225,6 +224,21 @@ ChoiceTally always_wide(const std::vector<const HeadChoice*>& curves, double dim
         std::find_if(c.options.begin(), c.options.end(), [dim](const auto& o) { return o.v_dim == dim; });
     return found == c.options.end() ? std::nullopt : std::optional(found->heads);
   });
+}
+
+std::optional<double> search_upward(const Curve& curve) {
+  if (curve.points.size() < 3 || std::isnan(curve.mean(curve.points.front()))) return std::nullopt;
+  for (const Point& p : curve.points)
+    if (curve.mean(p) <= 0) return std::nullopt;
+  const bool validated = is_validated(curve.all_points());
+  const auto seen = [&](const Point& p) { return curve.chosen_by(p, validated); };
+  const Point* found = &curve.points.front();
+  for (const Point& next : curve.points) {
+    if (&next == found) continue;
+    if (!curve.better(seen(next), seen(*found))) break;
+    found = &next;
+  }
+  return found->x;
 }
 
 }  // namespace headroom::experiments

@@ -8,8 +8,8 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
+#include "experiments/studies/analysis/head_advice.h"
 #include "experiments/studies/analysis/statistics.h"
-#include "experiments/studies/analysis/usual_head_dim.h"
 #include "experiments/studies/pages/guide_parts.h"
 
 namespace headroom::experiments {

@@ -8,7 +8,6 @@
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/head_advice.h"
-#include "experiments/studies/analysis/usual_head_dim.h"
 
 namespace headroom::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/studies/analysis/guideline.h"
+#include "experiments/studies/analysis/head_choice.h"
 
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
