@@ -14,8 +14,6 @@
 
 namespace headroom::experiments {
 
-struct TrialFacts;
-
 /// That no model of a trained study has learned its task.
 struct Unlearned {
   double best = 0;                      ///< the best mean of the report's metric

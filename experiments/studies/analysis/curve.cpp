@@ -9,7 +9,6 @@
 #include "engine/error.h"
 #include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/analysis/statistics.h"
-#include "experiments/studies/analysis/text_floor.h"
 #include "experiments/studies/config/trial_facts.h"
 #include "tasks/task.h"
 

@@ -10,6 +10,8 @@
 
 namespace headroom::experiments {
 
+struct TrialFacts;
+
 /// The mean over seeds by which choices are made and which pages show. geometric: of ratios of errors, as verdicts
 /// compare them; one seed that failed to train does not outweigh all others.
 enum class MeanKind { geometric, arithmetic };
@@ -82,6 +84,12 @@ struct Curve {
 
 /// Whether each of some points that has a mean has been validated, so that validation can choose between them.
 bool is_validated(const std::vector<const Point*>& points);
+
+/// The cross-entropy in nats a token that a table reaches which sees one token and no other place, to 0.03: for the
+/// next token pairs counted in the training text, for a masked one how often each token is there. A trained model that
+/// does not reach it has learned nothing that attention is needed for. Of the data sets that the studies use, by a
+/// trial's task; none for other texts, whose claims state `learned_at`, and for other tasks.
+std::optional<double> text_floor(const TrialFacts& trial);
 
 /// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
 constexpr double unlearned_share = 0.5;

@@ -1,4 +1,4 @@
-#include "experiments/studies/analysis/text_floor.h"
+#include "experiments/studies/analysis/curve.h"
 
 #include "experiments/studies/config/trial_facts.h"
 
