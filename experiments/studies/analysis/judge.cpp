@@ -10,7 +10,6 @@
 #include "experiments/output/text.h"
 #include "experiments/studies/analysis/case.h"
 #include "experiments/studies/analysis/hypothesis.h"
-#include "experiments/studies/analysis/reservations.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/claims/why.h"

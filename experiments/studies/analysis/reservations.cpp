@@ -1,4 +1,4 @@
-#include "experiments/studies/analysis/reservations.h"
+#include "experiments/studies/analysis/case.h"
 
 #include <fmt/format.h>
 
