@@ -6,7 +6,6 @@
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/paper_sentences.h"
 #include "experiments/studies/claims/reference.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/claims/why.h"

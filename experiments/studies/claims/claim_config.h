@@ -19,7 +19,7 @@ struct ClaimConfig {
   std::string series;                             ///< the series it judges; "" = the only one
   std::string metric;                             ///< of the test data; "" = the report's y
   std::string paper;                              ///< the paper's claim in words
-  std::string sentence;                           ///< of the paper, that it tests: an id of paper_sentences.h
+  std::string sentence;                           ///< of the paper, that it tests: an id of paper_sentences()
   std::string theorem;                            ///< what a theorem, a lemma or a bound says, in words
   std::string ours;                               ///< our own claim in words; of these three at most one is there
   std::string why;                                ///< why it fails, in plain words, with places for numbers (why.h)

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "experiments/output/document.h"
-#include "experiments/studies/claims/paper_sentences.h"
+#include "experiments/studies/claims/reference.h"
 #include "experiments/studies/pages/results_page.h"
 
 namespace headroom::experiments {
