@@ -13,7 +13,7 @@
 #include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/toml/document.h"
-#include "experiments/studies/words/seal_words.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "experiments/tools/judge/judged.h"
 #include "experiments/version.h"
 

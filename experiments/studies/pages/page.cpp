@@ -17,7 +17,7 @@
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/set_up.h"
-#include "experiments/studies/words/seal_words.h"
+#include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {
 namespace {

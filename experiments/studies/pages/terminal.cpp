@@ -18,7 +18,6 @@
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/pages/verdict_change.h"
-#include "experiments/studies/words/seal_words.h"
 #include "experiments/studies/words/verdict_words.h"
 
 namespace headroom::experiments {

@@ -1,9 +1,11 @@
 #include "experiments/studies/words/verdict_words.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
@@ -302,6 +304,20 @@ std::string what_is_open(const Verdict& v) {
            "deterministic = true";
   return v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
                         : "even 1,000 seeds of this spread would not decide";
+}
+
+std::vector<std::string> seal_lines(const StudyResults& results) {
+  if (!results.seal) return {};
+  const SealedClaims& seal = *results.seal;
+  const std::string date = fmt::format("Claims sealed on {:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time_t{seal.at}));
+  std::vector<std::string> lines{
+      !seal.begun_before.empty() ? fmt::format("{}, after {} had begun.", date, seal.begun_before)
+      : results.trials.empty() || seal.has_dates
+          ? date + ", before the first trial."
+          : date + ". Not all of these runs say when they began, so they may be older.",
+  };
+  for (const std::string& change : seal.changes) lines.push_back("Changed since: " + change);
+  return lines;
 }
 
 }  // namespace headroom::experiments

@@ -4,6 +4,7 @@
 
 #include "experiments/output/document.h"
 #include "experiments/studies/analysis/verdict.h"
+#include "experiments/studies/claims/study_results.h"
 
 /// Verdicts in words, each sentence at one place.
 namespace headroom::experiments {
@@ -31,5 +32,8 @@ std::string sentence(const Verdict& verdict);
 std::string remedy(const Hindrance& hindrance);
 /// Of an undecided one: what would decide it, or why more seeds would not; "" for others.
 std::string what_is_open(const Verdict& verdict);
+
+/// When the claims were sealed, and a line for each change since; empty if they were not.
+std::vector<std::string> seal_lines(const StudyResults& results);
 
 }  // namespace headroom::experiments

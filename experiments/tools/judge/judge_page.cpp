@@ -13,7 +13,7 @@
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/page.h"
-#include "experiments/studies/words/seal_words.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "experiments/version.h"
 
 namespace headroom::experiments {

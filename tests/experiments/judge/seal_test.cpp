@@ -2,7 +2,7 @@
 #include "experiments/studies/config/seal.h"
 
 #include "experiments/studies/toml/document.h"
-#include "experiments/studies/words/seal_words.h"
+#include "experiments/studies/words/verdict_words.h"
 #include "tests/experiments/judge/judge.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
