@@ -10,6 +10,7 @@
 #include "engine/excerpt.h"
 #include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/document.h"
+#include "experiments/studies/toml/reader.h"
 #include "experiments/studies/toml/value.h"
 #include "models/files/entries_of.h"
 
@@ -48,6 +49,8 @@ bool is_study_of(const fs::path& file, const std::string& id) {
   }
 }
 
+fs::path folder_of(const Place& place) { return fs::path(place.source).parent_path(); }
+
 }  // namespace
 
 std::vector<fs::path> toml_files(const fs::path& folder) { return models::entries_if_any(folder, ".toml"); }
@@ -82,6 +85,17 @@ std::vector<ShippedStudy> shipped_studies() {
   std::vector<ShippedStudy> studies;
   for (const fs::path& file : toml_files(shipped_file("experiments"))) studies.push_back({file.stem().string(), file});
   return studies;
+}
+
+std::string beside(const Place& place, const std::string& file) {
+  const fs::path path = folder_of(place) / file;
+  const bool is_setting = place.source.starts_with("--set");
+  return is_setting || (!is_there(path) && is_there(file)) ? file : path.string();
+}
+
+std::string beside_study(const Reader& in, const std::string& key, const std::string& path) {
+  const fs::path beside = folder_of(in.place(key)) / path;
+  return !path.empty() && is_there(beside) ? beside.lexically_normal().string() : path;
 }
 
 }  // namespace headroom::experiments

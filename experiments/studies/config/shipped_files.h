@@ -5,6 +5,9 @@
 
 namespace headroom::experiments {
 
+class Reader;
+struct Place;
+
 /// Finds a file or folder of the source tree, such as "experiments/tools/bench/workloads.toml": below the working
 /// folder, else below HEADROOM_SHARE if set, or as installed with the program (PREFIX/share/headroom for
 /// PREFIX/bin/headroom). Otherwise returns `path`.
@@ -26,5 +29,13 @@ struct ShippedStudy {
   std::filesystem::path file;
 };
 std::vector<ShippedStudy> shipped_studies();
+
+/// Resolves a file's name against the folder of the study file that names it; if there is no such file there, or --set
+/// names it, against the working folder.
+std::string beside(const Place& place, const std::string& file);
+
+/// Resolves the value `path` of a key that may name a file or something else: against the study file's folder if such a
+/// file exists there, else unchanged.
+std::string beside_study(const Reader& in, const std::string& key, const std::string& path);
 
 }  // namespace headroom::experiments

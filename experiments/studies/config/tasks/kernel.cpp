@@ -11,7 +11,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/read_number.h"
-#include "experiments/studies/config/beside.h"
+#include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/toml/expression.h"
 #include "models/files/regular_file.h"
 

@@ -4,7 +4,7 @@
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/config/beside.h"
+#include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {

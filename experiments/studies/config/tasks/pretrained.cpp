@@ -1,6 +1,6 @@
 #include "experiments/studies/config/tasks/pretrained.h"
 
-#include "experiments/studies/config/beside.h"
+#include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
