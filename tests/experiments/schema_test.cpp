@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "experiments/studies/config/schema_text.h"
+#include "experiments/studies/config/schema.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/toml/document.h"
 #include "experiments/tools/plan/model_config.h"

@@ -15,7 +15,7 @@
 #include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/studies/config/schema_text.h"
+#include "experiments/studies/config/schema.h"
 #include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/rounds.h"

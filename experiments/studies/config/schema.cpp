@@ -7,7 +7,6 @@
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/bind_claim.h"
 #include "experiments/studies/config/bind.h"
-#include "experiments/studies/config/schema_text.h"
 #include "experiments/studies/config/sweep.h"
 #include "experiments/studies/toml/reader.h"
 

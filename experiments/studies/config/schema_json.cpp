@@ -5,7 +5,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
-#include "experiments/studies/config/schema_text.h"
+#include "experiments/studies/config/schema.h"
 #include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {
