@@ -15,7 +15,7 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/shipped_files.h"
-#include "experiments/studies/pages/figure_files.h"
+#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/paper_report.h"

@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,5 +59,10 @@ std::optional<Figure> learning_curves(const Analysis& results, const std::string
 
 /// What the trials of the best x say against what they should say.
 std::optional<Figure> prediction_figure(const Analysis& results, const std::string& series);
+
+/// Writes the figures that a study's report begins with into `folder`, as STUDY-PROFILE.tex (pgfplots), .pdf and .png,
+/// further ones with -2, -3, …; PDF and PNG by the first converter of SVG that is installed. Returns a line on it.
+/// Throws Error naming the file that cannot be written, or as convert_svg() does.
+std::string write_document_figures(const Analysis& study, const std::filesystem::path& folder);
 
 }  // namespace headroom::experiments

@@ -11,7 +11,6 @@
 #include "experiments/output/text.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/figure.h"
-#include "experiments/studies/pages/figure_files.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/report.h"
 #include "tests/experiments/studies/pages/folder.h"
