@@ -14,7 +14,7 @@
 #include "experiments/output/text.h"
 #include "experiments/studies/analysis/head_advice.h"
 #include "experiments/studies/config/study.h"
-#include "experiments/studies/pages/guide_parts.h"
+#include "experiments/studies/pages/how_many_heads.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/tools/plan/answer.h"
 #include "experiments/tools/plan/measured_choice.h"

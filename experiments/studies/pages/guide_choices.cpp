@@ -10,7 +10,7 @@
 #include "experiments/output/text.h"
 #include "experiments/studies/analysis/head_advice.h"
 #include "experiments/studies/analysis/statistics.h"
-#include "experiments/studies/pages/guide_parts.h"
+#include "experiments/studies/pages/how_many_heads.h"
 
 namespace headroom::experiments {
 namespace {

@@ -13,7 +13,6 @@
 #include "experiments/output/plot/svg.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/pages/answer.h"
-#include "experiments/studies/pages/guide_parts.h"
 
 namespace headroom::experiments {
 namespace {
