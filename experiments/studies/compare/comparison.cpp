@@ -35,30 +35,15 @@ struct Loaded {
   std::set<std::string> metrics;  ///< that every finished trial was tested on
 };
 
-const Value* value_at(const Value& table, std::initializer_list<const char*> path) {
-  const Value* at = &table;
-  for (const char* key : path) {
-    const Entry* entry = at->find(key);
-    if (!entry) return nullptr;
-    at = &entry->value;
-  }
-  return at;
-}
-
-std::string text_at(const Value& table, std::initializer_list<const char*> path) {
-  const Value* found = value_at(table, path);
-  return found && found->kind == Value::Kind::text ? found->text : "";
-}
-
 /// The claims that are on differences, as mean_kind() asks for them.
 std::vector<ClaimConfig> claims_on_differences(const Value& config) {
   std::vector<ClaimConfig> claims;
-  const Value* list = value_at(config, {"claim"});
-  for (const Value& claim : list ? list->list : std::vector<Value>{}) {
-    const Value* on_logs = value_at(claim, {"log_error"});
-    if (!on_logs || on_logs->kind != Value::Kind::boolean || on_logs->boolean) continue;
+  const Entry* list = config.find("claim");
+  for (const Value& claim : list ? list->value.list : std::vector<Value>{}) {
+    const Entry* on_logs = claim.find("log_error");
+    if (!on_logs || on_logs->value.kind != Value::Kind::boolean || on_logs->value.boolean) continue;
     ClaimConfig& found = claims.emplace_back();
-    found.metric = text_at(claim, {"metric"});
+    found.metric = text_at(claim, "metric");
     found.log_error = false;
   }
   return claims;
@@ -70,8 +55,8 @@ ReportConfig report_of(const std::string& text, const StoredRun& run, const Valu
     return stored_study(text, run.profile).head.report;
   } catch (const Error&) {
     ReportConfig report;
-    report.x_key = report.x_label = text_at(config, {"report", "x", "key"});
-    report.y_metric = report.y_label = text_at(config, {"report", "y", "metric"});
+    report.x_key = report.x_label = text_at(config, "report.x.key");
+    report.y_metric = report.y_label = text_at(config, "report.y.metric");
     return report;
   }
 }
@@ -84,7 +69,7 @@ Loaded load(const StoredRun& run) {
   auto facts = store.study();
   loaded.side.title = facts["title"];
   const Value config = parse_toml(facts["config"], run.name(), false);
-  loaded.side.x_key = text_at(config, {"report", "x", "key"});
+  loaded.side.x_key = text_at(config, "report.x.key");
   StudyResults& results = loaded.results;
   results.id = run.study;
   results.profile = run.profile;

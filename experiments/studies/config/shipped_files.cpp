@@ -41,9 +41,7 @@ bool is_a_folder(const fs::path& path) {
 /// True if a file is a study with that id; false if it is not readable as TOML.
 bool is_study_of(const fs::path& file, const std::string& id) {
   try {
-    const Value document = read_toml(file.string());
-    const Entry* const name = find_path(document, "study.id");
-    return name && name->value.kind == Value::Kind::text && name->value.text == id;
+    return text_at(read_toml(file.string()), "study.id") == id;
   } catch (const Error&) {
     return false;
   }

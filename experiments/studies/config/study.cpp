@@ -111,7 +111,7 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
     names.emplace_back();
     overrides.emplace_back();
   }
-  const Entry* x_key = find_path(root, "report.x.key");
+  const std::string x_key = text_at(root, "report.x.key");
   std::vector<Overlay> overlays;
   for (size_t i = 0; i < overrides.size(); ++i) {
     Value bound = root;
@@ -121,9 +121,8 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
     for (const Value& setting : settings) merge(bound, setting);
     pin_swept(bound, settings, problems);
     Overlay overlay = overlay_of(bound, problems);
-    const Entry* overlay_key = find_path(bound, "report.overlay");
-    const bool is_paper_bound = overlay_key && overlay_key->value.text == "paper-bound";
-    for (const std::string& curve : add_trials(bound, x_key ? x_key->value.text : "", names[i], study, problems)) {
+    const bool is_paper_bound = text_at(bound, "report.overlay") == "paper-bound";
+    for (const std::string& curve : add_trials(bound, x_key, names[i], study, problems)) {
       if (is_paper_bound && problems.empty()) {
         overlay = paper_bound_overlay(study.trials, curve);
         if (overlay.points.empty())

@@ -157,8 +157,7 @@ std::vector<std::pair<std::string, int64_t>> StoredTrials::unchecked() const {
 std::string study_id(const std::string& argument) {
   if (!fs::is_regular_file(argument)) return argument;
   const Value file = read_toml(argument);
-  const Entry* study = file.find("study");
-  const Entry* id = study ? study->value.find("id") : nullptr;
+  const Entry* id = find_path(file, "study.id");
   require(id && id->value.kind == Value::Kind::text, "{}: study.id: missing", argument);
   return id->value.text;
 }

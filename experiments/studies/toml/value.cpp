@@ -70,6 +70,11 @@ const Entry* find_path(const Value& root, const std::string& path) {
   return entry;
 }
 
+std::string text_at(const Value& root, const std::string& path) {
+  const Entry* entry = find_path(root, path);
+  return entry && entry->value.kind == Value::Kind::text ? entry->value.text : "";
+}
+
 std::vector<Entry> leaves_of(const Value& table, const std::function<bool(const std::string&, const Value&)>& is_leaf) {
   std::vector<Entry> leaves;
   const auto add = [&](const auto& self, const Value& of, const std::string& prefix) -> void {

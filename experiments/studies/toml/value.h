@@ -57,6 +57,8 @@ std::string no_folder_name(const std::string& name);
 std::vector<std::string> split_path(const std::string& path);
 /// The entry at a dotted path below `root`; null if there is none.
 const Entry* find_path(const Value& root, const std::string& path);
+/// The string there; "" if there is none.
+std::string text_at(const Value& root, const std::string& path);
 /// The entries of a table and of the tables in it, each with its dotted path for a key. A table is taken apart unless
 /// `is_leaf(path, value)`; what is no table always is one.
 std::vector<Entry> leaves_of(const Value& table, const std::function<bool(const std::string&, const Value&)>& is_leaf);
