@@ -16,10 +16,10 @@ Hypothesis Hypothesis::at_least(const Estimate& number, double threshold, bool s
   return one;
 }
 
-Hypothesis Hypothesis::at_most(Estimate number, double threshold, bool strictly) {
+Hypothesis Hypothesis::at_most(Estimate number, double threshold) {
   number.value = -number.value;
   std::swap(number.may_be_more, number.may_be_less);
-  return at_least(number, -threshold, strictly);
+  return at_least(number, -threshold);
 }
 
 Hypothesis Hypothesis::within(const Estimate& number, const Limits& limits) {

@@ -19,7 +19,7 @@ class Hypothesis {
   /// That a number is at least `threshold`. Where it was computed, `strictly` says whether a tie is not enough.
   static Hypothesis at_least(const Estimate& number, double threshold, bool strictly = false);
   /// That a number is at most `threshold`.
-  static Hypothesis at_most(Estimate number, double threshold, bool strictly = false);
+  static Hypothesis at_most(Estimate number, double threshold);
   /// That a number lies within limits.
   static Hypothesis within(const Estimate& number, const Limits& limits);
   static Hypothesis all_of(std::vector<Hypothesis> parts) { return of(Kind::all, std::move(parts)); }
