@@ -17,9 +17,7 @@ using namespace headroom::testing;
 TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
   const StudyFile file(small_study());
   const Study study = load_study(file.path());
-  RunOptions options;
-  options.out = file.folder() / "runs";
-  options.output = ProgressOutput::none;
+  RunOptions options{.out = file.folder() / "runs", .output = ProgressOutput::none};
   options.threads = options.jobs = 2;
   const DryRun before = dry_run(study, options).value();
   CHECK_FALSE(std::filesystem::exists(options.out));
@@ -71,8 +69,7 @@ TEST_CASE("a dry run of a study in rounds tells the first one, and the most that
 
 TEST_CASE("more steps are estimated to take longer in proportion, and a trial that cannot train is an error") {
   const StudyFile file(small_study());
-  RunOptions options;
-  options.output = ProgressOutput::none;
+  const RunOptions options{.output = ProgressOutput::none};
   const auto estimate = [&](const char* steps) {
     return dry_run(load_study(file.path(), base_profile, {std::string("train.steps=") + steps}), options).value();
   };
@@ -91,9 +88,7 @@ TEST_CASE("more steps are estimated to take longer in proportion, and a trial th
 TEST_CASE("a dry run that is stopped has no result") {
   const StudyFile file(small_study());
   const std::atomic<bool> stop{true};
-  RunOptions options;
-  options.output = ProgressOutput::none;
-  options.stop = &stop;
+  const RunOptions options{.output = ProgressOutput::none, .stop = &stop};
   CHECK_FALSE(dry_run(load_study(file.path(), base_profile, {"train.steps=1000000"}), options));
 }
 

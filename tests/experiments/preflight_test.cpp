@@ -200,9 +200,7 @@ TEST_CASE("trials whose trained model is not here are left out with a line, the 
   };
   const StudyFile file(study_of(model, "nowhere.gguf"));
   const Study study = load_study(file.path());
-  RunOptions options;
-  options.out = file.folder() / "runs";
-  options.output = ProgressOutput::none;
+  const RunOptions options{.out = file.folder() / "runs", .output = ProgressOutput::none};
   const DryRun before = dry_run(study, options).value();
   CHECK(before.trials == 2);
   REQUIRE(before.left_out.notes.size() == 1);

@@ -25,12 +25,7 @@ class TextStudy {
   Study load(const std::vector<std::string>& settings = {}) const {
     return load_study(file_.path(), base_profile, settings);
   }
-  RunOptions options() const {
-    RunOptions options;
-    options.out = folder_.path() / "runs";
-    options.output = ProgressOutput::none;
-    return options;
-  }
+  RunOptions options() const { return {.out = folder_.path() / "runs", .output = ProgressOutput::none}; }
 
  private:
   static std::string study(const std::filesystem::path& text) {

@@ -19,9 +19,7 @@ namespace {
 void run_smoke(const std::filesystem::path& file) {
   const Study study = load_study(file.string(), "smoke");
   const TemporaryFolder out;
-  RunOptions options;
-  options.out = out.path();
-  options.output = ProgressOutput::none;
+  const RunOptions options{.out = out.path(), .output = ProgressOutput::none};
   REQUIRE(run_trials(study, options));
   const StudyResults results = collect_results(study, out.path());
   REQUIRE(results.trials.size() == study.trials.size());

@@ -25,11 +25,7 @@ TrialRecord train(const TrialConfig& config, const StepHook& on_step = {}) {
 
 StudyResults run_all(const Study& study, int jobs, int threads) {
   const TemporaryFolder out;
-  RunOptions options;
-  options.out = out.path();
-  options.jobs = jobs;
-  options.threads = threads;
-  options.output = ProgressOutput::none;
+  const RunOptions options{.out = out.path(), .jobs = jobs, .threads = threads, .output = ProgressOutput::none};
   REQUIRE(run_trials(study, options));
   return collect_results(study, out.path());
 }
@@ -138,10 +134,7 @@ TEST_CASE("a stop from outside keeps what is finished, and a second run does the
   const Study study = load_study(file.path());
   const TemporaryFolder out;
   std::atomic<bool> stop{true};
-  RunOptions options;
-  options.out = out.path();
-  options.output = ProgressOutput::none;
-  options.stop = &stop;
+  const RunOptions options{.out = out.path(), .output = ProgressOutput::none, .stop = &stop};
   CHECK_FALSE(run_trials(study, options));
   CHECK(collect_results(study, out.path()).trials.empty());
   stop = false;
@@ -158,10 +151,7 @@ TEST_CASE("a run tells once of each series that has all its trials, also where a
   const PlannedTrial& last = study.trials.back();
   REQUIRE(last.series == "b");
   const TemporaryFolder done, out;
-  RunOptions options;
-  options.out = done.path();
-  options.jobs = 1;
-  options.output = ProgressOutput::none;
+  RunOptions options{.out = done.path(), .jobs = 1, .output = ProgressOutput::none};
   REQUIRE(run_trials(study, options));
   options.out = out.path();
   const RunStore from(study_folder(study, done.path()) / "store.sqlite", RunStore::Access::read);
@@ -187,9 +177,7 @@ TEST_CASE("a run tells once of each series that has all its trials, also where a
 TEST_CASE("an error on what a series has come to ends that news, not the run") {
   const TemporaryFolder out;
   int asked = 0;
-  RunOptions options;
-  options.out = out.path();
-  options.output = ProgressOutput::none;
+  RunOptions options{.out = out.path(), .output = ProgressOutput::none};
   options.after_series = [&](const Analysis&, const std::string&) -> std::vector<std::string> {
     ++asked;
     headroom::fail("no verdict");

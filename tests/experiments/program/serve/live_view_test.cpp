@@ -102,9 +102,7 @@ TEST_CASE("the live view answers its routes, and nothing else") {
 TEST_CASE("a run's answer and figure are those of its report, as far as it is") {
   const StudyFile file(replaced(small_study(), "title", "title = \"<script>alert(1)</script>\" #"));
   const fs::path out = file.folder() / "runs";
-  RunOptions options;
-  options.out = out;
-  options.output = ProgressOutput::none;
+  const RunOptions options{.out = out, .output = ProgressOutput::none};
   REQUIRE(run_trials(load_study(file.path()), options));
   Runs other;  // its configuration is no study
   other.store.put(stored_trial(1, 1, 0.5));

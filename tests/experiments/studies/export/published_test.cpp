@@ -234,9 +234,7 @@ TEST_CASE("a run after an import trains nothing, and gives the same report") {
   const StudyFile study_file(small_study());
   const TemporaryFolder folder;
   const Study study = load_study(study_file.path());
-  RunOptions options;
-  options.output = ProgressOutput::none;
-  options.out = folder / "a";
+  RunOptions options{.out = folder / "a", .output = ProgressOutput::none};
   REQUIRE(run_trials(study, options));
   const std::string bytes = read_bytes(publish(options.out, folder / "x"));
   import_trials({(folder / "x").string()}, folder / "b");
@@ -398,9 +396,7 @@ y = { metric = "jacobian_norm" }
   results = collect_results(study, folder.path());
   REQUIRE(results.trials.size() == 2);
   CHECK(results.trials[1].test.at("jacobian_norm") == 3);
-  RunOptions options;
-  options.output = ProgressOutput::none;
-  options.out = folder.path();
+  const RunOptions options{.out = folder.path(), .output = ProgressOutput::none};
   CHECK(run_trials(study, options));  // what is known is not computed again, and could not be
   CHECK(RunStore(study_folder(study, folder.path()) / "store.sqlite").known(results.trials[0].id).attempts == 1);
 }
