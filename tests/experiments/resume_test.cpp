@@ -13,6 +13,7 @@
 #include "experiments/studies/run/store.h"
 #include "tests/experiments/no_onednn.h"
 #include "tests/experiments/program.h"
+#include "tests/experiments/shared_run.h"
 #include "tests/experiments/studies/export/wire.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -26,19 +27,8 @@ namespace fs = std::filesystem;
 
 /// Everything of a store but times: what equal runs have in common.
 std::string contents(const fs::path& store) {
-  Database database(store, true);
-  std::string text;
-  for (const char* sql :
-       {"SELECT id || config || code || data || status || message || steps || parameters, flops FROM trials ORDER BY "
-        "id",
-        "SELECT trial || split || metric, value FROM scores ORDER BY trial, split, metric",
-        "SELECT trial || metric || part, value FROM test_parts ORDER BY trial, metric, part",
-        "SELECT trial || step || split || metric, value FROM metrics ORDER BY trial, step, split, metric",
-        "SELECT trial || position || ' ' || target, output FROM predictions ORDER BY trial, position",
-        "SELECT trial, 0 FROM leases"}) {
-    Statement rows(database, sql);
-    while (rows.step()) text += fmt::format("{} {:a}\n", rows.text(0), rows.real(1));
-  }
+  std::string text = trials_in(store);
+  for (const Lease& lease : RunStore(store, RunStore::Access::read).leases()) text += lease.trial;
   return text;
 }
 
@@ -74,15 +64,6 @@ schedule = { kind = "reduce_on_plateau", patience = 1, factor = 0.7 })");
 std::string wide_study() {
   return replaced(replaced(small_study(), "seed                 = [1, 2]", "seed = [1, 2, 3, 4, 5, 6]"),
                   "steps     = 6", "steps = 200");
-}
-
-/// Few trials at first: the best rate is at an end of the grid, and claims want more seeds.
-std::string study_in_rounds() {
-  std::string text = replaced(small_study(), "best_of = [1e-3, 1e-2]",
-                              "best_of = { from = 1e-5, to = 3.16e-5, extend = true, limits = [1e-5, 1e-2] }");
-  text = replaced(text, "seed                 = [1, 2]", "seed = { from = 1, until = \"decided\", at_most = 9 }");
-  text = replaced(text, "kind = \"optimum_at\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
-  return replaced(text, "steps     = 6", "steps = 150\nsave_every = 0.01");
 }
 
 }  // namespace

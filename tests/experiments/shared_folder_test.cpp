@@ -281,11 +281,7 @@ TEST_CASE("lines that are sealed and not read are faults of their own, which a r
   };
   for (const auto& [forge, wanted] : forged) {
     const SharedRun run;
-    {
-      RunStore store(run.store);
-      store.put(ended("a", 1));
-      store.put(ended("b", 1));
-    }
+    put(run.store, {ended("a", 1), ended("b", 1)});
     const fs::path own = run.shard();
     const std::string text = read_bytes(own), a = text.substr(0, text.find('\n') + 1);
     std::ofstream(run.folder / "shards" / "other-1.jsonl") << text.substr(a.size()) << forge(a);
@@ -337,10 +333,7 @@ TEST_CASE("plan and notes that are not read are named with their file, and the n
 
 TEST_CASE("a line without end is read no further than its bound, and what stands before it counts") {
   const SharedRun run;
-  {
-    RunStore store(run.store);
-    store.put(ended("a", 1));
-  }
+  put(run.store, {ended("a", 1)});
   const fs::path sparse = run.folder / "shards" / "sparse-1.jsonl";
   fs::rename(run.shard(), sparse);
   fs::resize_file(sparse, uint64_t{1} << 40);
@@ -390,10 +383,7 @@ TEST_CASE("lines as long as the bound and around the size of a piece are read wh
 
 TEST_CASE("a clock before 1970 is a time like others") {
   const SharedRun run;
-  {
-    RunStore store(run.store);
-    store.put(ended("a", 1));
-  }
+  put(run.store, {ended("a", 1)});
   const std::string text = read_bytes(run.shard());
   const size_t at = text.find("\"ended\":") + 8;
   std::ofstream(run.shard()) << resealed(std::string(text).replace(at, text.find(',', at) - at, "-315619200"));

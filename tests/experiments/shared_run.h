@@ -26,23 +26,32 @@ inline std::string config_of(const std::string& name, bool is_timed = false) {
 /// The id of the trial of that name.
 inline std::string id(const std::string& name) { return experiments::trial_id_of(config_of(name)); }
 
-/// No two are alike, as of trials that take their time: a line that stands twice counts once.
-inline experiments::TrialRecord ended(const std::string& name, double mse) {
-  static double seconds = 0;
+/// One that has finished, with all that a store keeps but weights.
+inline experiments::TrialRecord finished(const std::string& id, double mse) {
   experiments::TrialRecord trial;
-  trial.id = id(name);
-  trial.validation = {{"mse", mse}, {"none", NAN}};
+  trial.id = id;
+  trial.validation = {{"mse", mse}, {"relative_mse", mse / 3}};
   trial.test = {{"mse", mse * 1.1}};
-  trial.test_parts = {{"mse", {mse, mse * 1.2}}};
-  trial.history = {{3, "train", "loss", mse}, {6, "train", "loss", mse / 3}};
+  trial.test_parts = {{"mse", {mse, mse * 1.2, mse * 1.1}}, {"relative_mse", {0.1 + mse}}};
+  trial.history = {{3, "train", "loss", mse}, {6, "train", "loss", mse / 2}, {6, "validation", "mse", mse / 3}};
   trial.predictions = {{0.5, mse}, {-0.5, -mse}};
   trial.steps = 7;
   trial.parameters = 12;
   trial.flops = 1e9;
-  trial.seconds = seconds += 0.25;
-  trial.config = config_of(name);
+  trial.seconds = 0.25;
+  trial.config = R"({"seed":1})";
   trial.code = "0.1";
   trial.data = {{"corpus.txt", "ab12"}};
+  return trial;
+}
+
+/// No two are alike, as of trials that take their time: a line that stands twice counts once.
+inline experiments::TrialRecord ended(const std::string& name, double mse) {
+  static double seconds = 0;
+  experiments::TrialRecord trial = finished(id(name), mse);
+  trial.validation["none"] = NAN;
+  trial.seconds = seconds += 0.25;
+  trial.config = config_of(name);
   trial.weights = "1234";
   return trial;
 }
@@ -54,6 +63,39 @@ inline experiments::TrialRecord failed(const std::string& name, const std::strin
   trial.status = experiments::TrialStatus::failed;
   trial.message = message;
   return trial;
+}
+
+/// All that a store keeps of a trial, to the bit.
+inline std::string text_of(const experiments::TrialRecord& t) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {:a} {:a} {:a} {} {} {}", t.id, name_of(t.status), t.message, t.attempts, t.steps,
+                  t.parameters, t.flops, t.seconds, t.ended, t.config, t.code, t.weights);
+  for (const auto* metrics : {&t.validation, &t.test})
+    for (const auto& [name, value] : *metrics) text += fmt::format(" {} {:a}", name, value);
+  for (const auto& [name, values] : t.test_parts)
+    for (const double value : values) text += fmt::format(" {} {:a}", name, value);
+  for (const experiments::HistoryPoint& p : t.history)
+    text += fmt::format(" {} {} {} {:a}", p.step, p.split, p.metric, p.value);
+  for (const auto& [target, output] : t.predictions) text += fmt::format(" {:a} {:a}", target, output);
+  for (const auto& [file, hash] : t.data) text += file + hash;
+  return text + "\n";
+}
+
+/// All that a store has of trials, but for the times: what equal runs have in common.
+inline std::string trials_in(const std::filesystem::path& store) {
+  std::string text;
+  using Store = experiments::RunStore;
+  Store(store, Store::Access::read).each([&](experiments::TrialRecord&& trial) {
+    trial.seconds = trial.ended = 0;
+    text += text_of(trial);
+  });
+  return text;
+}
+
+/// A store that one process has put these into.
+inline void put(const std::filesystem::path& path, const std::vector<experiments::TrialRecord>& trials) {
+  experiments::RunStore store(path);
+  for (const experiments::TrialRecord& trial : trials) store.put(trial);
 }
 
 /// A run whose folder is shared, and its stores as several processes would open them.

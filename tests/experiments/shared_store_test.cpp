@@ -20,25 +20,7 @@
 using namespace headroom::experiments;
 using namespace headroom::testing;
 
-namespace {
-
 namespace fs = std::filesystem;
-
-/// All that a store has of trials, but for the times.
-std::string trials_in(const fs::path& path) {
-  std::string text;
-  RunStore(path, RunStore::Access::read).each([&](TrialRecord&& t) {
-    text += fmt::format("{} {} {} {} {} {} {} {:a}\n", t.id, name_of(t.status), t.message, t.config, t.weights,
-                        t.attempts, t.steps, t.flops);
-    for (const auto& [metric, value] : t.test) text += fmt::format("{} {:a} ", metric, value);
-    for (const auto& [metric, value] : t.validation) text += fmt::format("{} {:a} ", metric, value);
-    for (const HistoryPoint& p : t.history) text += fmt::format("{} {} {} {:a} ", p.step, p.split, p.metric, p.value);
-    for (const auto& [target, output] : t.predictions) text += fmt::format("{:a} {:a} ", target, output);
-  });
-  return text;
-}
-
-}  // namespace
 
 TEST_CASE("a shared folder gives back to the bit what several put, as one store would") {
   const SharedRun run;
@@ -66,11 +48,7 @@ TEST_CASE("a shared folder gives back to the bit what several put, as one store 
 
 TEST_CASE("a line that a killed process left half is nobody's, and its trial is to be run again") {
   const SharedRun run;
-  {
-    RunStore store(run.store);
-    store.put(ended("a", 1));
-    store.put(ended("b", 2));
-  }
+  put(run.store, {ended("a", 1), ended("b", 2)});
   fs::resize_file(run.shard(), fs::file_size(run.shard()) - 10);
   SharedRun::age(run.shard(), 1000);
   RunStore next(run.store);
@@ -84,11 +62,7 @@ TEST_CASE("a line that a killed process left half is nobody's, and its trial is 
 TEST_CASE("a line whose bytes changed is named and left out, whatever the clock says, and the others are read") {
   for (const double seconds : {0.0, -1e8, 1e6}) {
     const SharedRun run;
-    {
-      RunStore store(run.store);
-      store.put(ended("a", 1));
-      store.put(ended("b", 2));
-    }
+    put(run.store, {ended("a", 1), ended("b", 2)});
     std::string text = read_bytes(run.shard());
     text[text.find("\"parameters\":12") + 13] = '3';
     std::ofstream(run.shard()) << text;

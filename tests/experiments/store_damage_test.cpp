@@ -8,7 +8,7 @@
 #include "experiments/studies/run/store.h"
 #include "tasks/training/checkpoint.h"
 #include "tests/experiments/program.h"
-#include "tests/experiments/support.h"
+#include "tests/experiments/shared_run.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -20,33 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 TrialRecord trial(const std::string& id, double mse) {
-  TrialRecord trial;
-  trial.id = id;
-  trial.validation = {{"mse", mse}, {"relative_mse", mse / 3}};
-  trial.test = {{"mse", mse * 1.1}, {"nothing", NAN}, {"zero", -0.0}};
-  trial.steps = 7;
-  trial.parameters = 12;
-  trial.flops = 1e9;
-  trial.seconds = 0.25;
-  trial.config = R"({"model":{"heads":4},"seed":1})";
-  trial.code = "0.1";
-  trial.data = {{"corpus.txt", "ab12"}};
-  for (int step = 0; step < 40; ++step) trial.history.push_back({step, "train", "loss", mse / (step + 1)});
-  trial.predictions = {{0.5, mse}, {-0.5, -mse}};
+  TrialRecord trial = finished(id, mse);
+  trial.test["nothing"] = NAN;
+  trial.test["zero"] = -0.0;
+  trial.test_parts.clear();
+  for (int step = 7; step < 47; ++step) trial.history.push_back({step, "train", "loss", mse / step});
   return trial;
-}
-
-std::string text_of(const TrialRecord& t) {
-  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", t.id, static_cast<int>(t.status), t.message,
-                                 t.steps, t.parameters, t.flops, t.seconds, t.ended, t.config, t.code, t.weights);
-  for (const auto* metrics : {&t.validation, &t.test})
-    for (const auto& [name, value] : *metrics) text += fmt::format(" {} {:a}", name, value);
-  for (const auto& [name, values] : t.test_parts)
-    for (const double value : values) text += fmt::format(" {} {:a}", name, value);
-  for (const HistoryPoint& p : t.history) text += fmt::format(" {} {} {} {:a}", p.step, p.split, p.metric, p.value);
-  for (const auto& [target, output] : t.predictions) text += fmt::format(" {:a} {:a}", target, output);
-  for (const auto& [file, hash] : t.data) text += file + hash;
-  return text + "\n";
 }
 
 /// All that is read of a store.

@@ -18,24 +18,6 @@ using namespace headroom::testing;
 
 namespace {
 
-TrialRecord finished(const std::string& id, double mse) {
-  TrialRecord trial;
-  trial.id = id;
-  trial.validation = {{"mse", mse}, {"relative_mse", mse / 3}};
-  trial.test = {{"mse", mse * 1.1}};
-  trial.test_parts = {{"mse", {mse, mse * 1.2, mse * 1.1}}, {"relative_mse", {0.1 + mse}}};
-  trial.parameters = 12;
-  trial.flops = 1e9;
-  trial.seconds = 0.25;
-  trial.steps = 7;
-  trial.config = "{\"seed\":1}";
-  trial.code = "0.1";
-  trial.data = {{"corpus.txt", "ab12"}};
-  trial.history = {{3, "train", "loss", mse}, {6, "train", "loss", mse / 2}, {6, "validation", "mse", mse / 3}};
-  trial.predictions = {{0.5, mse}, {-0.5, -mse}};
-  return trial;
-}
-
 /// One whose row fills a page.
 TrialRecord big(const std::string& id, double mse) {
   TrialRecord trial = finished(id, mse);
@@ -184,10 +166,7 @@ TEST_CASE("a store of version 1 is brought to the present one with all its trial
 TEST_CASE("a store of a newer program is refused with both versions") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "store.sqlite";
-  {
-    RunStore store(path);
-    store.put(finished("x", 1));
-  }
+  put(path, {finished("x", 1)});
   Database(path, false).run("PRAGMA user_version = 7");
   for (const auto access : {RunStore::Access::write, RunStore::Access::read})
     CHECK(contains(error_of([&] { RunStore store(path, access); }),
