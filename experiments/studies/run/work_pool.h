@@ -17,7 +17,12 @@ class WorkPool {
   explicit WorkPool(tasks::DataRoots roots) : roots_(std::move(roots)) {}
 
   /// What the trial works on. Throws Error as make_work() does.
-  tasks::Work get(const TrialConfig& config);
+  tasks::Work get(const TrialConfig& config) {
+    const std::lock_guard lock(mutex_);
+    const auto found = problems_.find(config.task_record);
+    if (found != problems_.end()) return found->second;
+    return problems_.emplace(config.task_record, tasks::make_work(config.task, roots_)).first->second;
+  }
 
  private:
   const tasks::DataRoots roots_;
