@@ -10,7 +10,6 @@ word=${2:-}
 cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export HEADROOM_F32_PRODUCTS=split-always # so that the suite reaches that kernel, too
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1
 suite=$build/tests/op-suite-cuda
 

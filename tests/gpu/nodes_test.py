@@ -16,16 +16,15 @@ from step_kernels import Step
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = sys.argv.pop(1)
-SPLIT = {"HEADROOM_F32_PRODUCTS": "split-always"}
 
 
 def captured(name, way):
-    """The names of the captured step's nodes, and what the program says of it. `split`: f32 by our own products."""
+    """The names of the captured step's nodes, and what the program says of it."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "graphs"
         command = [PROGRAM, "bench", name, "--workloads", HERE / "nodes.toml", "--device", "cuda",
-                   "--precision", "f32" if way == "split" else way, "--seconds", "0.001", "--json"]
-        environment = {**os.environ, "HEADROOM_CUDA_GRAPHS": str(path), **(SPLIT if way == "split" else {})}
+                   "--precision", way, "--seconds", "0.001", "--json"]
+        environment = {**os.environ, "HEADROOM_CUDA_GRAPHS": str(path)}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
             raise AssertionError(done.stderr)
@@ -40,7 +39,7 @@ class Nodes(unittest.TestCase):
 
     def test_as_many_as_are_predicted(self):
         for name, c in workloads.read(HERE / "nodes.toml").items():
-            for way in predict.ALL_WAYS:
+            for way in predict.WAYS:
                 with self.subTest(name, way=way):
                     nodes, said = captured(name, way)
                     step = Step(c, way)
@@ -48,12 +47,8 @@ class Nodes(unittest.TestCase):
                     self.assertEqual(said["params"], step.parameters)
                     products = sum(bool(kernel.product) for kernel in kernels)
                     counts = collections.Counter(nodes)
-                    sms = predict.CARDS["H100 SXM"]["sms"]
-                    sums = sum(predict.split_parts(sms, *kernel.product) > 1 for kernel in kernels if kernel.product)
-                    sums = sums if way == "split" else 0
-                    self.assertEqual(len(nodes), len(kernels) + sums, f"launched: {counts}")
-                    self.assertEqual(counts["split_product_sum"], sums)
-                    self.assertEqual(counts["split_product" if way == "split" else "blas_matmul"], products)
+                    self.assertEqual(len(nodes), len(kernels), f"launched: {counts}")
+                    self.assertEqual(counts["blas_matmul"], products)
                     attention = sum(bool(kernel.attention) for kernel in kernels)
                     launched = sum(n for kernel, n in counts.items() if kernel.startswith(("attention_", "sdpa_")))
                     self.assertEqual(launched - counts["attention_delta"], attention)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """predict.py [--json FILE] [--seeds N]: the time of a training step of each workload on GPUs that were not at hand, from what
-each kernel of step_kernels.py computes and moves. Three ways to train: f32 (TF32 off); split, the same with
-HEADROOM_F32_PRODUCTS=split; and train.precision = "bf16": everything but masters, their gradients, moments and sums in bf16.
+each kernel of step_kernels.py computes and moves. Two ways to train: f32 (TF32 off), and train.precision = "bf16":
+everything but masters, their gradients, moments and sums in bf16.
 
 A kernel takes the longest of: its products at the rate of the tiles that fit on the card at once, its bytes at the
 memory's rate, its exponentials at the rate of the special-function units; and at least `LAUNCH`, what one kernel after
@@ -27,7 +27,6 @@ CARDS = {
     "H200": {"bf16": 989e12, "f32": 66.9e12, "memory": 4.8e12, "sms": 132, "clock": 1.98e9},
 }
 WAYS = ("f32", "bf16")
-ALL_WAYS = ("f32", "split", "bf16")
 # What follows is assumed, and no data sheet's: the first run on a card replaces it (run_all.py's ceilings and kernels).
 LAUNCH = 2.5e-6             # seconds from one small kernel to the next within a graph
 OF_PEAK = {"bf16": 0.65, "f32": 0.8}  # of a tile's products at best
@@ -40,27 +39,6 @@ MISALIGNED_MEMORY = 0.5     # of OF_MEMORY: numbers are read one by one
 # is a thread's (narrow heads) or every 64 multiply-adds take four loads from shared memory (blocks), or 16 two (wide).
 ATTENTION = {"cuDNN": 0.4, "tensor cores": 0.22, "narrow": 0.4, "wide": 0.25, "blocks": 0.5}
 EXPS_PER_CLOCK = 16         # of one multiprocessor
-# f32 products by the library and as six of bf16, FLOP/s: engine/cuda/split_rules.cu.
-SPLIT = {"A100 80GB": (14.1e12, 33.8e12), "H100 SXM": (48.4e12, 66e12), "H200": (48.4e12, 66e12)}
-SPLIT_SIDE, SPLIT_LEAST_TERMS, SPLIT_LAUNCH, SPLIT_SUM, SPLIT_MEMORY = 128, 256, 5.2e-6, 3.7e-6, 1.35e12
-
-
-def split_parts(sms, m, n, k):
-    """The parts of k that split_product() sums apart."""
-    return max(1, min(sms // (math.ceil(m / SPLIT_SIDE) * math.ceil(n / SPLIT_SIDE)), k // SPLIT_LEAST_TERMS))
-
-
-def split_seconds(card, m, n, k):
-    """The product's time by split_product(), without its launch, or None where the library takes it."""
-    if k < SPLIT_LEAST_TERMS:
-        return None
-    sms, (library, ours) = CARDS[card]["sms"], SPLIT[card]
-    parts = split_parts(sms, m, n, k)
-    waves = math.ceil(math.ceil(m / SPLIT_SIDE) * math.ceil(n / SPLIT_SIDE) * parts / sms)
-    seconds = waves * 2 * SPLIT_SIDE * SPLIT_SIDE * math.ceil(k / parts) * sms / ours
-    if parts > 1:
-        seconds += SPLIT_SUM + (2 * parts + 1) * m * n * 4 / SPLIT_MEMORY
-    return seconds if SPLIT_LAUNCH + seconds <= 0.9 * (SPLIT_LAUNCH + 2 * m * n * k / library) else None
 
 
 def product_seconds(card, way, kernel, seeds, alone):
@@ -86,10 +64,6 @@ def attention_seconds(card, way, kernel, seeds, alone):
 
 def kernel_seconds(card, way, kernel, seeds=1, alone=True):
     """`alone`: nothing else runs meanwhile, so that its launch and the multiprocessors that it leaves idle cost time, too."""
-    if way == "split":
-        way = "f32"
-        if kernel.product and (seconds := split_seconds(card, *kernel.product)):
-            return max(LAUNCH if alone else 0, seconds, kernel.bytes / (CARDS[card]["memory"] * OF_MEMORY))
     of = CARDS[card]
     memory = of["memory"] * OF_MEMORY * (1 if kernel.aligned or kernel.product else MISALIGNED_MEMORY)
     seconds = [LAUNCH if alone else 0, seeds * kernel.bytes / memory, seeds * kernel.exps / (EXPS_PER_CLOCK * of["sms"] * of["clock"]),
@@ -123,7 +97,7 @@ def predict():
     out = {}
     for name, c in workloads.read().items():
         row = {"tokens": c["batch"] * c["length"], "megabytes": {}, "kernels": {}, "milliseconds": {}}
-        for way in ALL_WAYS:
+        for way in WAYS:
             step = Step(c, way)
             kernels = step.all()
             row["parameters"] = step.parameters
@@ -160,9 +134,9 @@ def main():
                               for card in CARDS)
             print(f"{name:16} {given.seeds} seeds in one step, times faster {'/'.join(WAYS)}: {gains}")
             continue
-        times = ", ".join(card + " " + "/".join(f"{by[way]:.2f}" for way in ALL_WAYS)
+        times = ", ".join(card + " " + "/".join(f"{by[way]:.2f}" for way in WAYS)
                           for card, by in row["milliseconds"].items())
-        print(f"{name:16} {row['gflop']:8.1f} GFLOP {row['kernels']['f32']:4} kernels  ms {'/'.join(ALL_WAYS)}: {times}")
+        print(f"{name:16} {row['gflop']:8.1f} GFLOP {row['kernels']['f32']:4} kernels  ms {'/'.join(WAYS)}: {times}")
 
 
 if __name__ == "__main__":

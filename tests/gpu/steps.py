@@ -22,7 +22,7 @@ AT_ONCE = 8
 # The files of tests in gpu-test, by Catch2's name for them.
 TESTS = ["device_test", "bf16_test", "recorded_decoder_test", "rows_test", "optim_test", "choose_token_test",
          "class_scores_test", "decoding_test", "joined_sums_test", "pointwise_test", "scatter_test", "side_stream_test", "golden_test", "runtime_test", "storage_test",
-         "products_test", "split_product_test", "attention_test", "sdpa_test"]
+         "products_test", "attention_test", "sdpa_test"]
 # torch.compile with the whole step as one CUDA graph, made ready by a dozen processes while the checks run. All steps lie in
 # the card's memory at once: hence GPT-2 once in f32 and in pure bf16.
 PEER = ["--modes", "graphs,pure", "--at-once", "12", "--leave-out", "gpt2-124m-50304/f32,gpt2-124m-50304/pure,nanogpt/pure"]
@@ -37,7 +37,6 @@ SWITCHES = [  # name, workloads, dtypes, variables
     ("bias gradients by cuBLASLt", ["ntp-h4", "gpt2-124m"], ["bf16"], {"HEADROOM_EPILOGUES": "on"}),
     ("bias apart", ["gpt2-124m", "ngram", "eff-d64"], ["bf16"],
      {"HEADROOM_EPILOGUES": "off", "HEADROOM_CUDA_REFUSES": "epilogues"}),
-    ("f32 products as six of bf16", ["mlm-h8", "gpt-wikitext", "eff-d64", "nanogpt"], ["f32"], {"HEADROOM_F32_PRODUCTS": "split"}),
     ("q, k and v apart", ["eff-d4", "ntp-h4"], ["bf16"], {"HEADROOM_JOINT_QKV": "off"}),
     ("hidden values without padding", ["gpt-wikitext"], ["bf16"], {"HEADROOM_PADDED_FFN": "off"}),
     ("dq apart", ["ngram", "ntp-h32", "mlm-h8", "eff-d16", "narrow-d4"], ["bf16"], {"HEADROOM_JOINT_DQ": "off"}),

@@ -3,7 +3,6 @@
 #include "engine/cuda/bias.cuh"
 #include "engine/cuda/blas.h"
 #include "engine/cuda/padded_product.h"
-#include "engine/cuda/split_product.h"
 #include "engine/ops/rows/padded_rows.h"
 #include "engine/profile.h"
 
@@ -31,13 +30,6 @@ BlasProduct product_of(const LinearCall& c, const Tensor& y) {
 }
 BlasOperands operands_of(const LinearCall& c, const Tensor& y) {
   return {c.x.raw(), c.weight.raw(), y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
-}
-
-bool is_split(const LinearCall& c) { return is_split(product_of(c, c.y.as_rows())); }
-void run_split(LinearCall& c) {
-  take_operands(c);
-  const Tensor y = c.y.as_rows();
-  split_product(product_of(c, y), operands_of(c, y));
 }
 
 /// The bias goes into the product, or is added after it where the library has no such product.
@@ -79,12 +71,7 @@ Tensor with_room(int64_t rows, int64_t columns, DType dtype, Device device) {
   return whole.slice(0, 0, rows);
 }
 
-bool is_split(const LinearSumsCall& c) {
-  return is_split(blas_product(c.dy.dtype(), c.dy.dim(1), c.x.dim(1), c.dy.dim(0), true, false));
-}
-
 /// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where that is faster or the library has no such product.
-template <bool splits>
 void run_sums(LinearSumsCall& c) {
   take_rows(c.dy);
   take_rows(c.x);
@@ -103,10 +90,6 @@ void run_sums(LinearSumsCall& c) {
   product.row_b = c.x.strides()[0];
   product.row_y = c.dweight.strides()[0];
   product.result = result;
-  if constexpr (splits) {
-    if (!c.has_bias && !c.need_bias) product.epilogue = BlasEpilogue::none;
-    return split_product(product, operands);
-  }
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
   if (c.need_bias) {
     const OpSpan span("linear: bias gradient apart");
@@ -129,23 +112,11 @@ void run_sums(LinearSumsCall& c) {
 
 void register_linear() {
   const DTypeSet dtypes = DType::f32 | DType::f64 | DType::bf16;
-  linear_op.add({.name = "split",
-                 .dtypes = DType::f32,
-                 .run = run_split,
-                 .takes_strided = true,
-                 .supports = is_split,
-                 .device = Device::Kind::cuda});
   linear_op.add(
       {.name = "cublasLt", .dtypes = dtypes, .run = run, .takes_strided = true, .device = Device::Kind::cuda});
-  linear_sums_op.add({.name = "split",
-                      .dtypes = DType::f32,
-                      .run = run_sums<true>,
-                      .takes_strided = true,
-                      .supports = is_split,
-                      .device = Device::Kind::cuda});
   linear_sums_op.add({.name = "cublasLt",
                       .dtypes = dtypes,
-                      .run = run_sums<false>,
+                      .run = run_sums,
                       .takes_strided = true,
                       .device = Device::Kind::cuda});
 }

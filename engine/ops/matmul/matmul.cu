@@ -5,7 +5,6 @@
 
 #include "engine/cuda/blas.h"
 #include "engine/cuda/padded_product.h"
-#include "engine/cuda/split_product.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -73,16 +72,6 @@ bool fold(MatmulCall& c) {
   return true;
 }
 
-bool is_split(const MatmulCall& call) {
-  MatmulCall c = call;
-  const bool is_folded = fold(c);
-  BlasProduct product = blas_product(c.y.dtype(), is_folded ? c.a.dim(0) : c.y.dim(-2), c.y.dim(-1),
-                                     c.a.dim(c.transpose_a ? -2 : -1), c.transpose_a, c.transpose_b);
-  if (!is_folded) product.batch = c.y.shape().numel(0, c.y.rank() - 2);
-  return is_split(product);
-}
-
-template <auto multiply>
 void run(MatmulCall& c) {
   const int64_t k = c.a.dim(c.transpose_a ? -2 : -1);
   if (k == 0) {
@@ -116,21 +105,15 @@ void run(MatmulCall& c) {
                                  product.adds ? added.reshape({m, n}) : Tensor()};
     if (padded_product(product, tensors)) return;
   }
-  multiply(product, operands);
+  blas_matmul(product, operands);
 }
 
 }  // namespace
 
 void register_matmul() {
-  matmul_op.add({.name = "split",
-                 .dtypes = DType::f32,
-                 .run = run<split_product>,
-                 .takes_strided = true,
-                 .supports = is_split,
-                 .device = Device::Kind::cuda});
   matmul_op.add({.name = "cublasLt",
                  .dtypes = DType::f32 | DType::f64 | DType::bf16,
-                 .run = run<blas_matmul>,
+                 .run = run,
                  .takes_strided = true,
                  .device = Device::Kind::cuda});
 }
