@@ -14,7 +14,6 @@ struct Relu {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 0, slope_ulps = 0;
-  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     return select(x < T(0.0f), T(0.0f), x);
@@ -81,7 +80,6 @@ struct Erf {
   static constexpr double exponentials = 1;
   static constexpr double low = -3, high = 3;
   static constexpr double ulps = 4, slope_ulps = 6;
-  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::abs;
@@ -222,7 +220,6 @@ struct Sigmoid {
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 5;
-  static constexpr bool slope_has_zero = false;
   static constexpr double tail_low = -100, tail_high = -5;
   template <class T>
   HEADROOM_HD static T f(T x) {
@@ -247,7 +244,6 @@ struct Tanh {
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 5;
-  static constexpr bool slope_has_zero = false;
   static constexpr double tail_low = -40, tail_high = -5;
   template <class T>
   HEADROOM_HD static T f(T x) {

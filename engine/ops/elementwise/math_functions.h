@@ -11,7 +11,6 @@ struct Neg {
   static constexpr bool reads_x = false, reads_y = false;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 0, slope_ulps = 0;
-  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     return -x;
@@ -27,7 +26,6 @@ struct Abs {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 0, slope_ulps = 0;
-  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::abs;
@@ -45,7 +43,6 @@ struct Exp {
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 3;
-  static constexpr bool slope_has_zero = false;
   static constexpr double tail_low = -100, tail_high = -20;
   template <class T>
   HEADROOM_HD static T f(T x) {
@@ -63,7 +60,6 @@ struct Log {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = 0.2, high = 4;
   static constexpr double ulps = 2, slope_ulps = 0.5;
-  static constexpr bool slope_has_zero = false;
   static constexpr double tail_low = 20, tail_high = 60;
   template <class T>
   HEADROOM_HD static T f(T x) {
@@ -81,7 +77,6 @@ struct Sqrt {
   static constexpr bool reads_x = false, reads_y = true;
   static constexpr double low = 0.2, high = 4;
   static constexpr double ulps = 0.5, slope_ulps = 1.5;
-  static constexpr bool slope_has_zero = false;
   static constexpr double tail_low = 20, tail_high = 60;
   template <class T>
   HEADROOM_HD static T f(T x) {
@@ -99,7 +94,6 @@ struct Rsqrt {
   static constexpr bool reads_x = false, reads_y = true;
   static constexpr double low = 0.2, high = 4;
   static constexpr double ulps = 1.5, slope_ulps = 6;
-  static constexpr bool slope_has_zero = false;
   static constexpr double tail_low = 20, tail_high = 60;
   template <class T>
   HEADROOM_HD static T f(T x) {
@@ -117,7 +111,6 @@ struct Log1p {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -0.8, high = 4;
   static constexpr double ulps = 4, slope_ulps = 1.5;
-  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::log1p;
@@ -135,7 +128,6 @@ struct Expm1 {
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 3, slope_ulps = 3;
-  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::expm1;
