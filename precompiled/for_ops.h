@@ -3,6 +3,5 @@
 #include <cmath>
 
 #include "engine/dispatch/op.h"
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/parallel.h"

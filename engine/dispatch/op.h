@@ -163,13 +163,16 @@ class Op final : public OpBase {
   double exponentials_;
 };
 
-/// The usual CPU table: f32 kernels of some levels, and the reference loops in f32 and f64.
+/// The usual CPU table: f32 kernels of some levels, the reference loops in f32 and f64, and unless it is null a
+/// function that computes bf16 by the same kernels.
 template <class Call>
 typename Op<Call>::Rows kernel_and_loops(IsaSet levels, void (*simd)(Call&), void (*loops_f32)(Call&),
-                                         void (*loops_f64)(Call&)) {
-  return {{.name = "simd", .dtypes = DType::f32, .run = simd, .levels = levels},
-          {.name = "loops", .dtypes = DType::f32, .run = loops_f32, .is_reference = true},
-          {.name = "loops", .dtypes = DType::f64, .run = loops_f64, .is_reference = true}};
+                                         void (*loops_f64)(Call&), void (*widened)(Call&) = nullptr) {
+  typename Op<Call>::Rows rows{{.name = "simd", .dtypes = DType::f32, .run = simd, .levels = levels},
+                               {.name = "loops", .dtypes = DType::f32, .run = loops_f32, .is_reference = true},
+                               {.name = "loops", .dtypes = DType::f64, .run = loops_f64, .is_reference = true}};
+  if (widened) rows.push_back({.name = "simd", .dtypes = DType::bf16, .run = widened, .levels = levels});
+  return rows;
 }
 
 }  // namespace headroom::engine

@@ -48,19 +48,10 @@ void run_adam(AdamCall& c, void (*loop)(T*, const T*, T*, T*, bf16*, int64_t, co
 
 }  // namespace
 
-Op<AdamCall> adam_op{"adam",
-                     {{.name = "simd",
-                       .dtypes = DType::f32,
-                       .run = [](AdamCall& c) { run_adam<float>(c, adam_fast); },
-                       .levels = kernel::adam_run.levels()},
-                      {.name = "loops",
-                       .dtypes = DType::f32,
-                       .run = [](AdamCall& c) { run_adam<float>(c, adam_loop); },
-                       .is_reference = true},
-                      {.name = "loops",
-                       .dtypes = DType::f64,
-                       .run = [](AdamCall& c) { run_adam<double>(c, adam_loop); },
-                       .is_reference = true}}};
+Op<AdamCall> adam_op{"adam", kernel_and_loops<AdamCall>(
+                                 kernel::adam_run.levels(), [](AdamCall& c) { run_adam<float>(c, adam_fast); },
+                                 [](AdamCall& c) { run_adam<float>(c, adam_loop); },
+                                 [](AdamCall& c) { run_adam<double>(c, adam_loop); })};
 
 void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mean, const Tensor& square,
                   const Tensor& copies, const AdamConfig& config, const Tensor& state) {

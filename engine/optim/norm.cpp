@@ -77,18 +77,10 @@ void run_norm(NormCall& c, SquareSum<T> loop) {
 }  // namespace
 
 Op<NormCall> norm_op{"norm",
-                     {{.name = "simd",
-                       .dtypes = DType::f32,
-                       .run = [](NormCall& c) { run_norm<float>(c, square_sum_fast); },
-                       .levels = kernel::square_sum_run.levels()},
-                      {.name = "loops",
-                       .dtypes = DType::f32,
-                       .run = [](NormCall& c) { run_norm<float>(c, square_sum_loop); },
-                       .is_reference = true},
-                      {.name = "loops",
-                       .dtypes = DType::f64,
-                       .run = [](NormCall& c) { run_norm<double>(c, square_sum_loop); },
-                       .is_reference = true}}};
+                     kernel_and_loops<NormCall>(
+                         kernel::square_sum_run.levels(), [](NormCall& c) { run_norm<float>(c, square_sum_fast); },
+                         [](NormCall& c) { run_norm<float>(c, square_sum_loop); },
+                         [](NormCall& c) { run_norm<double>(c, square_sum_loop); })};
 
 Tensor norm_of(const Tensor& x) {
   NormCall call{x};

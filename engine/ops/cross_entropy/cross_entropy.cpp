@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "engine/cpu/widened.h"
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/cross_entropy/cross_entropy_kernel.h"
 #include "engine/ops/elementwise/binary.h"
@@ -91,14 +90,12 @@ void run_grad(ScaledGradientCall& c) {
 
 }  // namespace
 
-Op<CrossEntropyCall> cross_entropy_op{
-    "cross_entropy",
-    with_bf16<CrossEntropyCall>(kernel_and_loops<CrossEntropyCall>(
-                                    kernel::cross_entropy_rows.levels(),
-                                    [](CrossEntropyCall& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
-                                    [](CrossEntropyCall& c) { run<float>(c, row_loop); },
-                                    [](CrossEntropyCall& c) { run<double>(c, row_loop); }),
-                                kernel::cross_entropy_rows.levels(), run_widened)};
+Op<CrossEntropyCall> cross_entropy_op{"cross_entropy",
+                                      kernel_and_loops<CrossEntropyCall>(
+                                          kernel::cross_entropy_rows.levels(),
+                                          [](CrossEntropyCall& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
+                                          [](CrossEntropyCall& c) { run<float>(c, row_loop); },
+                                          [](CrossEntropyCall& c) { run<double>(c, row_loop); }, run_widened)};
 Op<ScaledGradientCall> cross_entropy_grad_op{
     "cross_entropy_grad",
     {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true},

@@ -1,7 +1,6 @@
 #include "engine/ops/dropout/dropout.h"
 
 #include "engine/cpu/widened.h"
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/dropout/dropout_kernel.h"
 #include "engine/ops/elementwise/binary.h"
@@ -59,10 +58,8 @@ void check(const char* op, const Tensor& x, const Dropout& dropout) {
 
 }  // namespace
 
-Op<DropoutCall> dropout_op{"dropout",
-                           with_bf16<DropoutCall>(kernel_and_loops<DropoutCall>(kernel::dropout_run.levels(), run_simd,
-                                                                                run_loops<float>, run_loops<double>),
-                                                  kernel::dropout_run.levels(), run_widened)};
+Op<DropoutCall> dropout_op{"dropout", kernel_and_loops<DropoutCall>(kernel::dropout_run.levels(), run_simd,
+                                                                    run_loops<float>, run_loops<double>, run_widened)};
 
 bool joins_dropout(const Tensor& x) {
   static const bool joins = !is_off("HEADROOM_JOINED_DROPOUT");

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/embedding/embedding_kernel.h"
 #include "engine/parallel.h"
@@ -95,14 +94,12 @@ Op<EmbeddingCall> embedding_op{"embedding",
                                  .is_reference = true}}};
 
 Op<EmbeddingGradCall> embedding_grad_op{
-    "embedding_grad",
-    with_bf16<EmbeddingGradCall>(kernel_and_loops<EmbeddingGradCall>(
-                                     kernel::add_listed_rows.levels(),
-                                     [](EmbeddingGradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
-                                     [](EmbeddingGradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
-                                     [](EmbeddingGradCall& c) { run_grad<double>(c, add_listed_rows_loop); }),
-                                 kernel::add_listed_rows_bf16.levels(),
-                                 [](EmbeddingGradCall& c) { run_grad<bf16>(c, add_rows_bf16); })};
+    "embedding_grad", kernel_and_loops<EmbeddingGradCall>(
+                          kernel::add_listed_rows.levels(),
+                          [](EmbeddingGradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
+                          [](EmbeddingGradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
+                          [](EmbeddingGradCall& c) { run_grad<double>(c, add_listed_rows_loop); },
+                          [](EmbeddingGradCall& c) { run_grad<bf16>(c, add_rows_bf16); })};
 
 Op<EmbeddingOrderCall> embedding_order_op{"embedding_order", {}};
 

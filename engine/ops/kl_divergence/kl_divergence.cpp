@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/kl_divergence/kl_divergence_kernel.h"
@@ -66,15 +65,13 @@ void run_grad(ScaledGradientCall& c) { c.gradient = mul(c.gradient, c.dy); }
 
 }  // namespace
 
-Op<KlDivergenceCall> kl_divergence_op{
-    "kl_divergence",
-    with_bf16<KlDivergenceCall>(kernel_and_loops<KlDivergenceCall>(
-                                    kernel::kl_divergence_rows.levels(),
-                                    [](KlDivergenceCall& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
-                                    [](KlDivergenceCall& c) { run<float>(c, divergence_loop); },
-                                    [](KlDivergenceCall& c) { run<double>(c, divergence_loop); }),
-                                kernel::kl_divergence_rows.levels(), run_widened),
-    2};
+Op<KlDivergenceCall> kl_divergence_op{"kl_divergence",
+                                      kernel_and_loops<KlDivergenceCall>(
+                                          kernel::kl_divergence_rows.levels(),
+                                          [](KlDivergenceCall& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
+                                          [](KlDivergenceCall& c) { run<float>(c, divergence_loop); },
+                                          [](KlDivergenceCall& c) { run<double>(c, divergence_loop); }, run_widened),
+                                      2};
 Op<ScaledGradientCall> kl_divergence_grad_op{
     "kl_divergence_grad",
     {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true},

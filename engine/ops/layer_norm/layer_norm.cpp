@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "engine/cpu/widened.h"
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
@@ -144,21 +143,18 @@ void run_grad_widened(LayerNormGradCall& c) {
 }  // namespace
 
 Op<LayerNormCall> layer_norm_op{
-    "layer_norm", with_bf16<LayerNormCall>(kernel_and_loops<LayerNormCall>(
-                                               kernel::layer_norm_rows.levels(),
-                                               [](LayerNormCall& c) { run<float>(c, kernel::layer_norm_rows.best()); },
-                                               [](LayerNormCall& c) { run<float>(c, forward_loop); },
-                                               [](LayerNormCall& c) { run<double>(c, forward_loop); }),
-                                           kernel::layer_norm_rows.levels(), run_widened)};
+    "layer_norm",
+    kernel_and_loops<LayerNormCall>(
+        kernel::layer_norm_rows.levels(), [](LayerNormCall& c) { run<float>(c, kernel::layer_norm_rows.best()); },
+        [](LayerNormCall& c) { run<float>(c, forward_loop); }, [](LayerNormCall& c) { run<double>(c, forward_loop); },
+        run_widened)};
 
 Op<LayerNormGradCall> layer_norm_grad_op{
-    "layer_norm_grad", with_bf16<LayerNormGradCall>(
-                           kernel_and_loops<LayerNormGradCall>(
-                               kernel::layer_norm_grad_rows.levels(),
-                               [](LayerNormGradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
-                               [](LayerNormGradCall& c) { run_grad<float>(c, grad_loop); },
-                               [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); }),
-                           kernel::layer_norm_grad_rows.levels(), run_grad_widened)};
+    "layer_norm_grad", kernel_and_loops<LayerNormGradCall>(
+                           kernel::layer_norm_grad_rows.levels(),
+                           [](LayerNormGradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
+                           [](LayerNormGradCall& c) { run_grad<float>(c, grad_loop); },
+                           [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); }, run_grad_widened)};
 
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added,
                      const Dropout& dropout) {

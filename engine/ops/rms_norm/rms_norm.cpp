@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "engine/cpu/widened.h"
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
@@ -129,21 +128,17 @@ void run_grad_widened(RmsNormGradCall& c) {
 }  // namespace
 
 Op<RmsNormCall> rms_norm_op{
-    "rms_norm",
-    with_bf16<RmsNormCall>(
-        kernel_and_loops<RmsNormCall>(
-            kernel::rms_norm_rows.levels(), [](RmsNormCall& c) { run<float>(c, kernel::rms_norm_rows.best()); },
-            [](RmsNormCall& c) { run<float>(c, forward_loop); }, [](RmsNormCall& c) { run<double>(c, forward_loop); }),
-        kernel::rms_norm_rows.levels(), run_widened)};
+    "rms_norm", kernel_and_loops<RmsNormCall>(
+                    kernel::rms_norm_rows.levels(), [](RmsNormCall& c) { run<float>(c, kernel::rms_norm_rows.best()); },
+                    [](RmsNormCall& c) { run<float>(c, forward_loop); },
+                    [](RmsNormCall& c) { run<double>(c, forward_loop); }, run_widened)};
 
 Op<RmsNormGradCall> rms_norm_grad_op{
-    "rms_norm_grad",
-    with_bf16<RmsNormGradCall>(kernel_and_loops<RmsNormGradCall>(
-                                   kernel::rms_norm_grad_rows.levels(),
-                                   [](RmsNormGradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
-                                   [](RmsNormGradCall& c) { run_grad<float>(c, grad_loop); },
-                                   [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); }),
-                               kernel::rms_norm_grad_rows.levels(), run_grad_widened)};
+    "rms_norm_grad", kernel_and_loops<RmsNormGradCall>(
+                         kernel::rms_norm_grad_rows.levels(),
+                         [](RmsNormGradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
+                         [](RmsNormGradCall& c) { run_grad<float>(c, grad_loop); },
+                         [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); }, run_grad_widened)};
 
 RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added, const Dropout& dropout) {
   RmsNormCall call{x, weight, eps, added, dropout};

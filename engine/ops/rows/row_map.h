@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/dispatch/with_bf16.h"
+#include "engine/dispatch/op.h"
 #include "engine/kernel.h"
 
 namespace headroom::engine {
@@ -50,21 +50,19 @@ void run_rows_grad_widened(RowGradCall& call, RowGradLoop<float> loop);
 template <const auto& kernel, detail::RowLoop<float> loop_f32, detail::RowLoop<double> loop_f64>
 Op<RowCall>::Rows row_rows() {
   using namespace detail;
-  return with_bf16<RowCall>(kernel_and_loops<RowCall>(
-                                kernel.levels(), [](RowCall& call) { run_rows<float>(call, kernel.best()); },
-                                [](RowCall& call) { run_rows<float>(call, loop_f32); },
-                                [](RowCall& call) { run_rows<double>(call, loop_f64); }),
-                            kernel.levels(), [](RowCall& call) { run_rows_widened(call, kernel.best()); });
+  return kernel_and_loops<RowCall>(
+      kernel.levels(), [](RowCall& call) { run_rows<float>(call, kernel.best()); },
+      [](RowCall& call) { run_rows<float>(call, loop_f32); }, [](RowCall& call) { run_rows<double>(call, loop_f64); },
+      [](RowCall& call) { run_rows_widened(call, kernel.best()); });
 }
 template <const auto& kernel, detail::RowGradLoop<float> loop_f32, detail::RowGradLoop<double> loop_f64>
 Op<RowGradCall>::Rows row_grad_rows() {
   using namespace detail;
-  return with_bf16<RowGradCall>(
-      kernel_and_loops<RowGradCall>(
-          kernel.levels(), [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
-          [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
-          [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); }),
-      kernel.levels(), [](RowGradCall& call) { run_rows_grad_widened(call, kernel.best()); });
+  return kernel_and_loops<RowGradCall>(
+      kernel.levels(), [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
+      [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
+      [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); },
+      [](RowGradCall& call) { run_rows_grad_widened(call, kernel.best()); });
 }
 
 }  // namespace headroom::engine

@@ -1,7 +1,6 @@
 #include "engine/ops/swiglu/swiglu.h"
 
 #include "engine/cpu/widened.h"
-#include "engine/dispatch/with_bf16.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/activations.h"
 #include "engine/ops/rows/padded_rows.h"
@@ -80,21 +79,18 @@ Tensor made_like(const Tensor& x, bool pads_rows) {
 
 Op<SwigluCall> swiglu_op{
     "swiglu",
-    with_bf16<SwigluCall>(
-        kernel_and_loops<SwigluCall>(
-            kernel::swiglu_forward.levels(), [](SwigluCall& c) { run<float>(c, kernel::swiglu_forward.best()); },
-            [](SwigluCall& c) { run<float>(c, forward_loop); }, [](SwigluCall& c) { run<double>(c, forward_loop); }),
-        kernel::swiglu_forward.levels(), run_widened),
+    kernel_and_loops<SwigluCall>(
+        kernel::swiglu_forward.levels(), [](SwigluCall& c) { run<float>(c, kernel::swiglu_forward.best()); },
+        [](SwigluCall& c) { run<float>(c, forward_loop); }, [](SwigluCall& c) { run<double>(c, forward_loop); },
+        run_widened),
     1};
 
 Op<SwigluGradCall> swiglu_grad_op{
     "swiglu_grad",
-    with_bf16<SwigluGradCall>(kernel_and_loops<SwigluGradCall>(
-                                  kernel::swiglu_backward.levels(),
-                                  [](SwigluGradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
-                                  [](SwigluGradCall& c) { run_grad<float>(c, grad_loop); },
-                                  [](SwigluGradCall& c) { run_grad<double>(c, grad_loop); }),
-                              kernel::swiglu_backward.levels(), run_grad_widened)};
+    kernel_and_loops<SwigluGradCall>(
+        kernel::swiglu_backward.levels(), [](SwigluGradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
+        [](SwigluGradCall& c) { run_grad<float>(c, grad_loop); },
+        [](SwigluGradCall& c) { run_grad<double>(c, grad_loop); }, run_grad_widened)};
 
 Tensor swiglu(const Tensor& gate, const Tensor& up) {
   SwigluCall call{gate, up};

@@ -1,6 +1,5 @@
 #include "engine/ops/where/where.h"
 
-#include "engine/dispatch/with_bf16.h"
 #include "engine/ops/where/where_kernel.h"
 #include "engine/parallel.h"
 
@@ -29,11 +28,10 @@ void run(WhereCall& c, void (*loop)(const bool*, const T* a, int64_t, const T* b
 }  // namespace
 
 Op<WhereCall> where_op{
-    "where", with_bf16<WhereCall>(
-                 kernel_and_loops<WhereCall>(
-                     kernel::where_run.levels(), [](WhereCall& c) { run<float>(c, kernel::where_run.best()); },
-                     [](WhereCall& c) { run<float>(c, where_loop); }, [](WhereCall& c) { run<double>(c, where_loop); }),
-                 kernel::where_run.levels(), [](WhereCall& c) { run<bf16>(c, where_loop); })};
+    "where", kernel_and_loops<WhereCall>(
+                 kernel::where_run.levels(), [](WhereCall& c) { run<float>(c, kernel::where_run.best()); },
+                 [](WhereCall& c) { run<float>(c, where_loop); }, [](WhereCall& c) { run<double>(c, where_loop); },
+                 [](WhereCall& c) { run<bf16>(c, where_loop); })};
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   WhereCall call{condition, a, b};
