@@ -184,33 +184,19 @@ void run_binary_grad(BinaryGradCall& c) {
   else map<T, T, T, T>("binary_grad", TimesSlope<SlopeA<F>>(), c.d, c.dy, c.a, c.b);
 }
 
-/// A table row for operands of dtype T, strided ones too.
-template <class T, class Call>
-Implementation<Call> packs_row(void (*run)(Call&)) {
-  return {.name = "packs", .dtypes = dtype_of<T>(), .run = run, .takes_strided = true, .device = Device::Kind::cuda};
-}
-
-/// Adds a functor's rows to an op's table: f32, f64 and bf16.
+/// Adds a functor's kernels to an op's table.
 template <class F>
 void add_unary(UnaryOp& op) {
-  op.forward.add(packs_row<float>(run_unary<F, float>));
-  op.forward.add(packs_row<double>(run_unary<F, double>));
-  op.forward.add(packs_row<bf16>(run_unary<F, bf16>));
-  op.grad.add(packs_row<float>(run_unary_grad<F, float>));
-  op.grad.add(packs_row<double>(run_unary_grad<F, double>));
-  op.grad.add(packs_row<bf16>(run_unary_grad<F, bf16>));
+  add_strided_kernels(op.forward, "packs", run_unary<F, float>, run_unary<F, double>, run_unary<F, bf16>);
+  add_strided_kernels(op.grad, "packs", run_unary_grad<F, float>, run_unary_grad<F, double>, run_unary_grad<F, bf16>);
 }
 template <class F>
 void add_binary(BinaryOp& op) {
-  op.add(packs_row<float>(run_binary<F, float>));
-  op.add(packs_row<double>(run_binary<F, double>));
-  op.add(packs_row<bf16>(run_binary<F, bf16>));
+  add_strided_kernels(op, "packs", run_binary<F, float>, run_binary<F, double>, run_binary<F, bf16>);
 }
 template <class F>
 void add_binary_grad(BinaryGradOp& op) {
-  op.add(packs_row<float>(run_binary_grad<F, float>));
-  op.add(packs_row<double>(run_binary_grad<F, double>));
-  op.add(packs_row<bf16>(run_binary_grad<F, bf16>));
+  add_strided_kernels(op, "packs", run_binary_grad<F, float>, run_binary_grad<F, double>, run_binary_grad<F, bf16>);
 }
 
 }  // namespace headroom::engine::cuda

@@ -69,8 +69,6 @@ void run(JoinCall& c) {
 
 }  // namespace
 
-void register_join() {
-  join_op.add({.name = "one kernel", .dtypes = DType::f32 | DType::f64, .run = run, .device = Device::Kind::cuda});
-}
+void register_join() { add_kernel(join_op, "one kernel", DType::f32 | DType::f64, run); }
 
 }  // namespace headroom::engine::cuda

@@ -7,6 +7,7 @@
 
 #include "engine/context.h"
 #include "engine/cuda/check.h"
+#include "engine/cuda/table.h"
 #include "engine/shape.h"
 
 // The one way to start a kernel, on a GPU and on the emulator: `.cu` files contain no <<<>>> and no conditionals.

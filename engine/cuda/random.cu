@@ -78,12 +78,11 @@ void run_integers(RandomIntegersCall& c) {
 }  // namespace
 
 void register_random() {
-  const Device::Kind cuda = Device::Kind::cuda;
-  random_uniform_op.add({.name = "four a thread", .dtypes = DType::f32, .run = run_uniform<float>, .device = cuda});
-  random_uniform_op.add({.name = "four a thread", .dtypes = DType::f64, .run = run_uniform<double>, .device = cuda});
-  random_normal_op.add({.name = "four a thread", .dtypes = DType::f32, .run = run_normal<float>, .device = cuda});
-  random_normal_op.add({.name = "four a thread", .dtypes = DType::f64, .run = run_normal<double>, .device = cuda});
-  random_integers_op.add({.name = "four a thread", .dtypes = DType::i64, .run = run_integers, .device = cuda});
+  add_kernel(random_uniform_op, "four a thread", DType::f32, run_uniform<float>);
+  add_kernel(random_uniform_op, "four a thread", DType::f64, run_uniform<double>);
+  add_kernel(random_normal_op, "four a thread", DType::f32, run_normal<float>);
+  add_kernel(random_normal_op, "four a thread", DType::f64, run_normal<double>);
+  add_kernel(random_integers_op, "four a thread", DType::i64, run_integers);
 }
 
 }  // namespace headroom::engine::cuda

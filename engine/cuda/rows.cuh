@@ -4,7 +4,6 @@
 #include "engine/cuda/launch.cuh"
 #include "engine/cuda/numbers.cuh"
 #include "engine/cuda/warp.cuh"
-#include "engine/dispatch/op.h"
 
 // Kernels that work row by row. The threads that share a row are a *team*: a warp for short rows, a block for long
 // ones. A row's function is written once for both.
@@ -78,18 +77,6 @@ void launch_rows(const char* name, int64_t rows, int64_t width, const F& f, size
 template <int pack, class Team, class F>
 __device__ inline void for_each_pack(const Team& team, int64_t n, const F& f) {
   for (int64_t i = int64_t{team.index()} * pack; i < n; i += int64_t{team.size()} * pack) f(i);
-}
-
-/// Adds an op's kernels to its table: one function per dtype.
-template <class Call>
-void add_kernels(Op<Call>& op, const char* name, void (*f32)(Call&), void (*f64)(Call&), void (*halves)(Call&),
-                 bool takes_strided = false) {
-  const auto add = [&](DType dtype, void (*run)(Call&)) {
-    op.add({.name = name, .dtypes = dtype, .run = run, .takes_strided = takes_strided, .device = Device::Kind::cuda});
-  };
-  add(DType::f32, f32);
-  add(DType::f64, f64);
-  add(DType::bf16, halves);
 }
 
 }  // namespace headroom::engine::cuda

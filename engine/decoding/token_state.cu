@@ -55,12 +55,9 @@ void run_cache_token(CacheTokenCall& c) {
 }  // namespace
 
 void register_token_state() {
-  const Device::Kind cuda = Device::Kind::cuda;
-  next_token_op.add({.name = "one thread", .dtypes = DType::i64, .run = run_next_token, .device = cuda});
-  cache_token_op.add({.name = "elements",
-                      .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16 | DType::u8,
-                      .run = run_cache_token,
-                      .device = cuda});
+  add_kernel(next_token_op, "one thread", DType::i64, run_next_token);
+  add_kernel(cache_token_op, "elements", DType::f32 | DType::f64 | DType::bf16 | DType::f16 | DType::u8,
+             run_cache_token);
 }
 
 }  // namespace headroom::engine::cuda

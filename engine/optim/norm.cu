@@ -73,8 +73,8 @@ void run(NormCall& c) {
 }  // namespace
 
 void register_norm() {
-  norm_op.add({.name = "chunks in order", .dtypes = DType::f32, .run = run<float>, .device = Device::Kind::cuda});
-  norm_op.add({.name = "chunks in order", .dtypes = DType::f64, .run = run<double>, .device = Device::Kind::cuda});
+  add_kernel(norm_op, "chunks in order", DType::f32, run<float>);
+  add_kernel(norm_op, "chunks in order", DType::f64, run<double>);
 }
 
 }  // namespace headroom::engine::cuda

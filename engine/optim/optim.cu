@@ -155,37 +155,20 @@ void run_step_loss(StepLossCall& c) {
 }  // namespace
 
 void register_optim() {
-  const Device::Kind cuda = Device::Kind::cuda;
-  adam_op.add({.name = "flat", .dtypes = DType::f32, .run = run_adam<float>, .device = cuda});
-  adam_op.add({.name = "flat", .dtypes = DType::f64, .run = run_adam<double>, .device = cuda});
-  sgd_op.add({.name = "flat", .dtypes = DType::f32, .run = run_sgd<float>, .device = cuda});
-  sgd_op.add({.name = "flat", .dtypes = DType::f64, .run = run_sgd<double>, .device = cuda});
-  step_loss_op.add({.name = "one thread", .dtypes = DType::f32, .run = run_step_loss<float>, .device = cuda});
-  step_loss_op.add({.name = "one thread", .dtypes = DType::f64, .run = run_step_loss<double>, .device = cuda});
-  step_loss_op.add({.name = "one thread", .dtypes = DType::bf16, .run = run_step_loss<bf16>, .device = cuda});
-  step_begin_op.add({.name = "one thread",
-                     .dtypes = DType::f64,
-                     .run =
-                         [](StepBeginCall& c) {
-                           launch_kernel("step_begin", step_begin_kernel, {1, 1}, changed(c.state),
-                                         c.rates.data<double>(), c.rates.numel());
-                         },
-                     .device = cuda});
-  step_norm_op.add(
-      {.name = "one thread",
-       .dtypes = DType::f64,
-       .run =
-           [](StepNormCall& c) {
-             launch_kernel("step_norm", step_norm_kernel, {1, 1}, changed(c.state), c.norm.data<double>(), c.max_norm);
-           },
-       .device = cuda});
-  step_end_op.add({.name = "one thread",
-                   .dtypes = DType::u8,
-                   .run =
-                       [](StepEndCall& c) {
-                         launch_kernel("step_end", step_end_kernel, {1, 1}, changed(c.state));
-                       },
-                   .device = cuda});
+  add_kernel(adam_op, "flat", DType::f32, run_adam<float>);
+  add_kernel(adam_op, "flat", DType::f64, run_adam<double>);
+  add_kernel(sgd_op, "flat", DType::f32, run_sgd<float>);
+  add_kernel(sgd_op, "flat", DType::f64, run_sgd<double>);
+  add_kernels(step_loss_op, "one thread", run_step_loss<float>, run_step_loss<double>, run_step_loss<bf16>);
+  add_kernel(step_begin_op, "one thread", DType::f64, [](StepBeginCall& c) {
+    launch_kernel("step_begin", step_begin_kernel, {1, 1}, changed(c.state), c.rates.data<double>(), c.rates.numel());
+  });
+  add_kernel(step_norm_op, "one thread", DType::f64, [](StepNormCall& c) {
+    launch_kernel("step_norm", step_norm_kernel, {1, 1}, changed(c.state), c.norm.data<double>(), c.max_norm);
+  });
+  add_kernel(step_end_op, "one thread", DType::u8, [](StepEndCall& c) {
+    launch_kernel("step_end", step_end_kernel, {1, 1}, changed(c.state));
+  });
 }
 
 }  // namespace headroom::engine::cuda

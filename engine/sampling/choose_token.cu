@@ -226,8 +226,8 @@ void run(ChooseTokenCall& c) {
 }  // namespace
 
 void register_choose_token() {
-  choose_token_op.add({.name = "blocks", .dtypes = DType::f32, .run = run<float>, .device = Device::Kind::cuda});
-  choose_token_op.add({.name = "blocks", .dtypes = DType::f64, .run = run<double>, .device = Device::Kind::cuda});
+  add_kernel(choose_token_op, "blocks", DType::f32, run<float>);
+  add_kernel(choose_token_op, "blocks", DType::f64, run<double>);
 }
 
 }  // namespace headroom::engine::cuda

@@ -70,6 +70,6 @@ void run(ClassScoresCall& c) {
 
 }  // namespace
 
-void register_class_scores() { add_kernels(class_scores_op, "rows", run<float>, run<double>, run<bf16>, true); }
+void register_class_scores() { add_strided_kernels(class_scores_op, "rows", run<float>, run<double>, run<bf16>); }
 
 }  // namespace headroom::engine::cuda

@@ -26,8 +26,6 @@ void run(HiddenPairsCall& c) {
 
 }  // namespace
 
-void register_hidden_pairs() {
-  hidden_pairs_op.add({.name = "elements", .dtypes = DType::boolean, .run = run, .device = Device::Kind::cuda});
-}
+void register_hidden_pairs() { add_kernel(hidden_pairs_op, "elements", DType::boolean, run); }
 
 }  // namespace headroom::engine::cuda

@@ -27,8 +27,6 @@ void run(LastKeptCall& c) {
 
 }  // namespace
 
-void register_last_kept() {
-  last_kept_op.add({.name = "warp for a row", .dtypes = DType::boolean, .run = run, .device = Device::Kind::cuda});
-}
+void register_last_kept() { add_kernel(last_kept_op, "warp for a row", DType::boolean, run); }
 
 }  // namespace headroom::engine::cuda

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/cuda/table.h"
 #include "engine/ops/attention/attention_cuda.h"
 
 namespace headroom::engine::cuda {
@@ -42,58 +43,18 @@ bool has_no_length(const PackedAttentionCall& c) { return !c.length.defined(); }
 }  // namespace
 
 void register_attention() {
-  constexpr Device::Kind cuda = Device::Kind::cuda;
   const DTypeSet all = DType::f32 | DType::f64 | DType::bf16;
-  attention_op.add({.name = "split over keys",
-                    .dtypes = all,
-                    .run = attention_split,
-                    .takes_strided = true,
-                    .supports = is_split,
-                    .device = cuda});
-  attention_op.add({.name = "tensor cores",
-                    .dtypes = DType::bf16,
-                    .run = attention_tensor_core,
-                    .takes_strided = true,
-                    .supports = fits_tensor_cores,
-                    .device = cuda});
-  attention_op.add({.name = "narrow",
-                    .dtypes = DType::f32,
-                    .run = attention_narrow,
-                    .takes_strided = true,
-                    .supports = is_narrow,
-                    .device = cuda});
-  attention_op.add({.name = "tiles", .dtypes = all, .run = run_tiles, .takes_strided = true, .device = cuda});
-  attention_grad_op.add({.name = "tensor cores",
-                         .dtypes = DType::bf16,
-                         .run = attention_tensor_core_grad,
-                         .takes_strided = true,
-                         .supports = fits_tensor_cores_grad,
-                         .device = cuda});
-  attention_grad_op.add({.name = "narrow",
-                         .dtypes = DType::f32,
-                         .run = attention_narrow_grad,
-                         .takes_strided = true,
-                         .supports = is_narrow_grad,
-                         .device = cuda});
-  attention_grad_op.add({.name = "tiles", .dtypes = all, .run = run_tiles_grad, .takes_strided = true, .device = cuda});
-  cached_attention_op.add({.name = "split over keys",
-                           .dtypes = all,
-                           .run = attention_split_cached,
-                           .takes_strided = true,
-                           .supports = is_split_cached,
-                           .device = cuda});
-  packed_attention_op.add({.name = "split over keys",
-                           .dtypes = DType::f32,
-                           .run = attention_split_packed,
-                           .takes_strided = true,
-                           .supports = is_split_packed,
-                           .device = cuda});
-  packed_attention_op.add({.name = "unpacked",
-                           .dtypes = DType::f32,
-                           .run = packed_attention_unpacked,
-                           .takes_strided = true,
-                           .supports = has_no_length,
-                           .device = cuda});
+  add_strided_kernel(attention_op, "split over keys", all, attention_split, is_split);
+  add_strided_kernel(attention_op, "tensor cores", DType::bf16, attention_tensor_core, fits_tensor_cores);
+  add_strided_kernel(attention_op, "narrow", DType::f32, attention_narrow, is_narrow);
+  add_strided_kernel(attention_op, "tiles", all, run_tiles);
+  add_strided_kernel(attention_grad_op, "tensor cores", DType::bf16, attention_tensor_core_grad,
+                     fits_tensor_cores_grad);
+  add_strided_kernel(attention_grad_op, "narrow", DType::f32, attention_narrow_grad, is_narrow_grad);
+  add_strided_kernel(attention_grad_op, "tiles", all, run_tiles_grad);
+  add_strided_kernel(cached_attention_op, "split over keys", all, attention_split_cached, is_split_cached);
+  add_strided_kernel(packed_attention_op, "split over keys", DType::f32, attention_split_packed, is_split_packed);
+  add_strided_kernel(packed_attention_op, "unpacked", DType::f32, packed_attention_unpacked, has_no_length);
 }
 
 }  // namespace headroom::engine::cuda

@@ -3,6 +3,7 @@
 
 #include "engine/cuda/graph.h"
 #include "engine/cuda/sdpa.h"
+#include "engine/cuda/table.h"
 #include "engine/ops/attention/attention_problem.h"
 #include "engine/transfer.h"
 
@@ -101,18 +102,8 @@ void backward(AttentionGradCall& c) {
 
 /// To be called before attention's own kernels join the table: what cuDNN takes, it takes first.
 void register_attention_cudnn() {
-  attention_op.add({.name = "cuDNN",
-                    .dtypes = DType::bf16 | DType::f16,
-                    .run = forward,
-                    .takes_strided = true,
-                    .supports = supports<AttentionCall>,
-                    .device = Device::Kind::cuda});
-  attention_grad_op.add({.name = "cuDNN",
-                         .dtypes = DType::bf16 | DType::f16,
-                         .run = backward,
-                         .takes_strided = true,
-                         .supports = supports<AttentionGradCall>,
-                         .device = Device::Kind::cuda});
+  add_strided_kernel(attention_op, "cuDNN", DType::bf16 | DType::f16, forward, supports<AttentionCall>);
+  add_strided_kernel(attention_grad_op, "cuDNN", DType::bf16 | DType::f16, backward, supports<AttentionGradCall>);
 }
 
 }  // namespace headroom::engine::cuda

@@ -1,4 +1,5 @@
 #include "engine/context.h"
+#include "engine/cuda/table.h"
 #include "engine/ops/attention/attention_problem.h"
 
 // f32 attention whose operands are rounded to bf16 anyway (PrecisionScope): on tensor cores, with sums and softmax in
@@ -43,17 +44,8 @@ void backward(AttentionGradCall& c) {
 
 /// To be called before attention's own kernels join the table.
 void register_attention_rounded() {
-  attention_op.add({.name = "in bf16",
-                    .dtypes = DType::f32,
-                    .run = forward,
-                    .takes_strided = true,
-                    .supports = is_rounded<AttentionCall>,
-                    .device = Device::Kind::cuda});
-  attention_grad_op.add({.name = "in bf16",
-                         .dtypes = DType::f32,
-                         .run = backward,
-                         .supports = is_rounded<AttentionGradCall>,
-                         .device = Device::Kind::cuda});
+  add_strided_kernel(attention_op, "in bf16", DType::f32, forward, is_rounded<AttentionCall>);
+  add_kernel(attention_grad_op, "in bf16", DType::f32, backward, is_rounded<AttentionGradCall>);
 }
 
 }  // namespace headroom::engine::cuda

@@ -32,12 +32,8 @@ void run_grad(ClampGradCall& c) {
 }  // namespace
 
 void register_clamp() {
-  clamp_op.add(packs_row<float>(run<float>));
-  clamp_op.add(packs_row<double>(run<double>));
-  clamp_op.add(packs_row<bf16>(run<bf16>));
-  clamp_grad_op.add(packs_row<float>(run_grad<float>));
-  clamp_grad_op.add(packs_row<double>(run_grad<double>));
-  clamp_grad_op.add(packs_row<bf16>(run_grad<bf16>));
+  add_strided_kernels(clamp_op, "packs", run<float>, run<double>, run<bf16>);
+  add_strided_kernels(clamp_grad_op, "packs", run_grad<float>, run_grad<double>, run_grad<bf16>);
 }
 
 }  // namespace headroom::engine::cuda

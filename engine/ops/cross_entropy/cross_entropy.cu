@@ -84,7 +84,7 @@ void run(CrossEntropyCall& c) {
 }  // namespace
 
 void register_cross_entropy() {
-  add_kernels(cross_entropy_op, "fused with its gradient", run<float>, run<double>, run<bf16>, true);
+  add_strided_kernels(cross_entropy_op, "fused with its gradient", run<float>, run<double>, run<bf16>);
   add_scaled_gradient(cross_entropy_grad_op);
 }
 

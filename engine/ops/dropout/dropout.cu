@@ -35,17 +35,8 @@ void run(DropoutCall& c) {
                   is_aligned<4>(g.x) && is_aligned<4>(added) && is_aligned<4>(g.y), g);
 }
 
-template <class T>
-Implementation<DropoutCall> row() {
-  return {.name = "packs", .dtypes = dtype_of<T>(), .run = run<T>, .device = Device::Kind::cuda};
-}
-
 }  // namespace
 
-void register_dropout() {
-  dropout_op.add(row<float>());
-  dropout_op.add(row<double>());
-  dropout_op.add(row<bf16>());
-}
+void register_dropout() { add_kernels(dropout_op, "packs", run<float>, run<double>, run<bf16>); }
 
 }  // namespace headroom::engine::cuda

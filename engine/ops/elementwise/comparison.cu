@@ -14,15 +14,10 @@ void run(BinaryCall& c) {
   });
 }
 
-template <class F>
-Implementation<BinaryCall> row() {
-  return {.name = "packs", .dtypes = every_dtype, .run = run<F>, .takes_strided = true, .device = Device::Kind::cuda};
-}
-
 }  // namespace
 
 void register_comparison() {
-#define HEADROOM_ADD(NAME, FUNCTOR) NAME##_op.add(row<FUNCTOR>());
+#define HEADROOM_ADD(NAME, FUNCTOR) add_strided_kernel(NAME##_op, "packs", every_dtype, run<FUNCTOR>);
   HEADROOM_COMPARISONS(HEADROOM_ADD)
 #undef HEADROOM_ADD
 }

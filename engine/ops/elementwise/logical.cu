@@ -27,10 +27,10 @@ void run_not(UnaryCall& c) { map<bool, bool>("logical_not", Not(), c.y, c.x); }
 }  // namespace
 
 void register_logical() {
-  logical_and_op.add(packs_row<bool>(run<And>));
-  logical_or_op.add(packs_row<bool>(run<Or>));
-  logical_xor_op.add(packs_row<bool>(run<Xor>));
-  logical_not_op.add(packs_row<bool>(run_not));
+  add_strided_kernel(logical_and_op, "packs", DType::boolean, run<And>);
+  add_strided_kernel(logical_or_op, "packs", DType::boolean, run<Or>);
+  add_strided_kernel(logical_xor_op, "packs", DType::boolean, run<Xor>);
+  add_strided_kernel(logical_not_op, "packs", DType::boolean, run_not);
 }
 
 }  // namespace headroom::engine::cuda

@@ -43,23 +43,13 @@ void run_order(EmbeddingOrderCall& c) {
   if (n > few_rows) c.order = sorted_rows(c.indices, {1, c.vocabulary, 1, n, 0, 1, 0});
 }
 
-template <class T>
-Implementation<EmbeddingCall> row() {
-  return {.name = "packs", .dtypes = dtype_of<T>(), .run = run<T>, .device = Device::Kind::cuda};
-}
-
 }  // namespace
 
 void register_embedding() {
-  embedding_op.add(row<float>());
-  embedding_op.add(row<double>());
-  embedding_op.add(row<bf16>());
-  embedding_op.add(row<f16>());
-  embedding_order_op.add({.name = "sort", .dtypes = DType::i64, .run = run_order, .device = Device::Kind::cuda});
-  embedding_grad_op.add({.name = "sums in order",
-                         .dtypes = DTypeSet(DType::f32) | DType::f64 | DType::bf16,
-                         .run = run_grad,
-                         .device = Device::Kind::cuda});
+  add_kernels(embedding_op, "packs", run<float>, run<double>, run<bf16>);
+  add_kernel(embedding_op, "packs", DType::f16, run<f16>);
+  add_kernel(embedding_order_op, "sort", DType::i64, run_order);
+  add_kernel(embedding_grad_op, "sums in order", DTypeSet(DType::f32) | DType::f64 | DType::bf16, run_grad);
 }
 
 }  // namespace headroom::engine::cuda

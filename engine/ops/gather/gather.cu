@@ -52,11 +52,8 @@ void run_grad(GatherGradCall& c) {
 }  // namespace
 
 void register_gather() {
-  gather_op.add({.name = "packs", .dtypes = every_dtype, .run = run, .device = Device::Kind::cuda});
-  gather_grad_op.add({.name = "sums in order",
-                      .dtypes = DTypeSet(DType::f32) | DType::f64 | DType::bf16,
-                      .run = run_grad,
-                      .device = Device::Kind::cuda});
+  add_kernel(gather_op, "packs", every_dtype, run);
+  add_kernel(gather_grad_op, "sums in order", DTypeSet(DType::f32) | DType::f64 | DType::bf16, run_grad);
 }
 
 }  // namespace headroom::engine::cuda

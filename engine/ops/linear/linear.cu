@@ -112,13 +112,8 @@ void run_sums(LinearSumsCall& c) {
 
 void register_linear() {
   const DTypeSet dtypes = DType::f32 | DType::f64 | DType::bf16;
-  linear_op.add(
-      {.name = "cublasLt", .dtypes = dtypes, .run = run, .takes_strided = true, .device = Device::Kind::cuda});
-  linear_sums_op.add({.name = "cublasLt",
-                      .dtypes = dtypes,
-                      .run = run_sums,
-                      .takes_strided = true,
-                      .device = Device::Kind::cuda});
+  add_strided_kernel(linear_op, "cublasLt", dtypes, run);
+  add_strided_kernel(linear_sums_op, "cublasLt", dtypes, run_sums);
 }
 
 }  // namespace headroom::engine::cuda

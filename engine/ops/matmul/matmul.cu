@@ -5,6 +5,7 @@
 
 #include "engine/cuda/blas.h"
 #include "engine/cuda/padded_product.h"
+#include "engine/cuda/table.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -110,12 +111,6 @@ void run(MatmulCall& c) {
 
 }  // namespace
 
-void register_matmul() {
-  matmul_op.add({.name = "cublasLt",
-                 .dtypes = DType::f32 | DType::f64 | DType::bf16,
-                 .run = run,
-                 .takes_strided = true,
-                 .device = Device::Kind::cuda});
-}
+void register_matmul() { add_strided_kernel(matmul_op, "cublasLt", DType::f32 | DType::f64 | DType::bf16, run); }
 
 }  // namespace headroom::engine::cuda

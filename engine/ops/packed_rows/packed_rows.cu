@@ -72,10 +72,9 @@ void run_turn(TurnRowsCall& c) {
 }  // namespace
 
 void register_packed_rows() {
-  const Device::Kind cuda = Device::Kind::cuda;
-  pack_rows_op.add({.name = "a thread to a block", .dtypes = DType::f32, .run = run_pack, .device = cuda});
-  unpack_rows_op.add({.name = "numbers", .dtypes = DType::u8, .run = run_unpack, .device = cuda});
-  turn_rows_op.add({.name = "a block of threads to a run", .dtypes = DType::f32, .run = run_turn, .device = cuda});
+  add_kernel(pack_rows_op, "a thread to a block", DType::f32, run_pack);
+  add_kernel(unpack_rows_op, "numbers", DType::u8, run_unpack);
+  add_kernel(turn_rows_op, "a block of threads to a run", DType::f32, run_turn);
 }
 
 }  // namespace headroom::engine::cuda

@@ -320,35 +320,25 @@ void run_rows(QuantizedRowsCall& c) {
 
 template <class T>
 void add_rows() {
-  const Device::Kind cuda = Device::Kind::cuda;
-  quantized_linear_op.add({.name = "tiles", .dtypes = dtype_of<T>(), .run = run_tiles<T>, .device = cuda});
-  quantized_linear_grad_op.add({.name = "tiles", .dtypes = dtype_of<T>(), .run = run_grad<T>, .device = cuda});
+  add_kernel(quantized_linear_op, "tiles", dtype_of<T>(), run_tiles<T>);
+  add_kernel(quantized_linear_grad_op, "tiles", dtype_of<T>(), run_grad<T>);
 }
 
 template <class T>
 void add_few_rows() {
-  quantized_linear_op.add({.name = "dots",
-                           .dtypes = dtype_of<T>(),
-                           .run = run_few<T>,
-                           .supports = has_few_rows,
-                           .device = Device::Kind::cuda});
+  add_kernel(quantized_linear_op, "dots", dtype_of<T>(), run_few<T>, has_few_rows);
 }
 
 }  // namespace
 
 void register_quantized_linear() {
-  quantized_linear_op.add({.name = "8-bit dots",
-                           .dtypes = DType::f32,
-                           .run = run_few_int8,
-                           .supports = has_few_int8_rows,
-                           .device = Device::Kind::cuda});
+  add_kernel(quantized_linear_op, "8-bit dots", DType::f32, run_few_int8, has_few_int8_rows);
   add_few_rows<float>();
   add_few_rows<bf16>();
   add_rows<float>();
   add_rows<bf16>();
   add_rows<double>();
-  quantized_rows_op.add(
-      {.name = "element by element", .dtypes = DType::i64, .run = run_rows, .device = Device::Kind::cuda});
+  add_kernel(quantized_rows_op, "element by element", DType::i64, run_rows);
 }
 
 }  // namespace headroom::engine::cuda

@@ -102,11 +102,9 @@ void run_table(RopeTableCall& c) {
 
 void register_rope() {
   for (Op<RopeCall>* op : {&rope_op, &rope_grad_op}) {
-    op->add(packs_row<float>(run<float>));
-    op->add(packs_row<double>(run<double>));
-    op->add(packs_row<bf16>(run<bf16>));
+    add_strided_kernels(*op, "packs", run<float>, run<double>, run<bf16>);
   }
-  rope_table_op.add({.name = "pair by pair", .dtypes = DType::i64, .run = run_table, .device = Device::Kind::cuda});
+  add_kernel(rope_table_op, "pair by pair", DType::i64, run_table);
 }
 
 }  // namespace headroom::engine::cuda

@@ -68,7 +68,7 @@ void scale_gradient(ScaledGradientCall& c) {
 }
 
 inline void add_scaled_gradient(Op<ScaledGradientCall>& op) {
-  add_kernels(op, "in place", scale_gradient<float>, scale_gradient<double>, scale_gradient<bf16>, true);
+  add_strided_kernels(op, "in place", scale_gradient<float>, scale_gradient<double>, scale_gradient<bf16>);
 }
 
 }  // namespace headroom::engine::cuda

@@ -19,10 +19,6 @@ void run(ScaleCall& c) {
 
 }  // namespace
 
-void register_scale() {
-  scale_op.add(packs_row<float>(run<float>));
-  scale_op.add(packs_row<double>(run<double>));
-  scale_op.add(packs_row<bf16>(run<bf16>));
-}
+void register_scale() { add_strided_kernels(scale_op, "packs", run<float>, run<double>, run<bf16>); }
 
 }  // namespace headroom::engine::cuda

@@ -111,12 +111,8 @@ void run_grad(SwigluGradCall& c) {
 }  // namespace
 
 void register_swiglu() {
-  swiglu_op.add(packs_row<float>(run<float>));
-  swiglu_op.add(packs_row<double>(run<double>));
-  swiglu_op.add(packs_row<bf16>(run<bf16>));
-  swiglu_grad_op.add(packs_row<float>(run_grad<float>));
-  swiglu_grad_op.add(packs_row<double>(run_grad<double>));
-  swiglu_grad_op.add(packs_row<bf16>(run_grad<bf16>));
+  add_strided_kernels(swiglu_op, "packs", run<float>, run<double>, run<bf16>);
+  add_strided_kernels(swiglu_grad_op, "packs", run_grad<float>, run_grad<double>, run_grad<bf16>);
 }
 
 }  // namespace headroom::engine::cuda

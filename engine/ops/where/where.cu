@@ -19,10 +19,6 @@ void run(WhereCall& c) {
 
 }  // namespace
 
-void register_where() {
-  where_op.add(packs_row<float>(run<float>));
-  where_op.add(packs_row<double>(run<double>));
-  where_op.add(packs_row<bf16>(run<bf16>));
-}
+void register_where() { add_strided_kernels(where_op, "packs", run<float>, run<double>, run<bf16>); }
 
 }  // namespace headroom::engine::cuda
