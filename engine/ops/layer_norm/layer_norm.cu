@@ -14,8 +14,8 @@ void run(LayerNormCall& c) {
 
 template <class T>
 void run_grad(LayerNormGradCall& c) {
-  norm_grad_rows<true, T>("layer_norm_grad", {c.x, c.added, c.dx, c.want_parameters, c.dweight, c.dbias},
-                          c.dy.data<T>(), c.weight.data<T>(), c.mean.data<Compute<T>>(), c.inv_std.data<Compute<T>>());
+  norm_grad_rows<true, T>("layer_norm_grad", {c.dy, c.x, c.weight, c.mean, c.inv_std, c.added, c.dx, c.want_parameters,
+                                              c.dweight, c.dbias});
 }
 
 }  // namespace

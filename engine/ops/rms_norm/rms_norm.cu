@@ -13,9 +13,9 @@ void run(RmsNormCall& c) {
 
 template <class T>
 void run_grad(RmsNormGradCall& c) {
-  Tensor no_bias;
-  norm_grad_rows<false, T>("rms_norm_grad", {c.x, c.added, c.dx, c.want_weight, c.dweight, no_bias}, c.dy.data<T>(),
-                           c.weight.data<T>(), nullptr, c.inv_rms.data<Compute<T>>());
+  Tensor no_mean, no_bias;
+  norm_grad_rows<false, T>("rms_norm_grad",
+                           {c.dy, c.x, c.weight, no_mean, c.inv_rms, c.added, c.dx, c.want_weight, c.dweight, no_bias});
 }
 
 }  // namespace

@@ -104,16 +104,15 @@ struct NormRow {
 };
 
 /// `added` and `dx` may be null. With `drops` also `dropped`, dropout() of dx as it is stored.
-template <class T, int pack, bool centred, bool drops = false>
+template <class T, int pack, bool centred, bool drops>
 struct NormGradRow {
   using C = Compute<T>;
   const T *dy, *x, *weight, *added;
   const C *mean, *inverse;
-  T* dx;
+  T *dx, *dropped;
   int64_t n;
-  bool aligned;
-  T* dropped;
   Dropping<T> dropping;
+  bool aligned = false;
   template <class Team>
   __device__ void operator()(const Team& team, int64_t row) const {
     (*this)(team, row, [](auto&&...) {});
@@ -229,20 +228,38 @@ void norm_rows(const char* name, const Tensor& x, const Tensor& added, const Dro
   });
 }
 
-/// What norm_grad_rows() computes for a norm: dx (plus `added`, if given) unless it is undefined, and with `want_sums`
-/// dweight and, with `centred`, dbias, which it makes unless they are places of Compute<T>; those may wait for
-/// JoinedSums::finish().
+/// What norm_grad_rows() reads, and computes for a norm: dx (plus `added`, if given) unless it is undefined, and with
+/// `want_sums` dweight and, with `centred`, dbias, which it makes unless they are places of Compute<T>; those may wait
+/// for JoinedSums::finish(). The mean is undefined unless `centred`.
 struct NormGradients {
-  const Tensor &x, &added, &dx;
+  const Tensor &dy, &x, &weight, &mean, &inverse, &added, &dx;
   bool want_sums;
   Tensor &dweight, &dbias;
 };
 
+/// The kernel's operands; `dropped` as `dropout` drops dx, or undefined.
+template <class T, int pack, bool centred, bool drops>
+NormGradRow<T, pack, centred, drops> grad_row_of(const NormGradients& of, const Tensor& dropped,
+                                                 const Dropout& dropout) {
+  using C = Compute<T>;
+  NormGradRow<T, pack, centred, drops> row{.dy = of.dy.data<T>(),
+                                           .x = of.x.data<T>(),
+                                           .weight = of.weight.data<T>(),
+                                           .added = data_or_null<T>(of.added),
+                                           .mean = data_or_null<C>(of.mean),
+                                           .inverse = of.inverse.data<C>(),
+                                           .dx = of.dx.defined() ? of.dx.mutable_data<T>() : nullptr,
+                                           .dropped = dropped.defined() ? dropped.mutable_data<T>() : nullptr,
+                                           .n = of.x.dim(-1),
+                                           .dropping = Dropping<T>(dropout)};
+  row.aligned = are_aligned(row.dy, row.x, row.weight, row.added, row.dx, row.dropped);
+  return row;
+}
+
 /// Both in one pass over the rows, with what is wanted for the layer before: dropout() of dx, and sums over the rows of
 /// what it gets, for its bias. One kernel adds the chunks.
 template <bool centred, class T>
-void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, const T* weight, const Compute<T>* mean,
-                      const Compute<T>* inverse) {
+void norm_grad_joined(const char* name, const NormGradients& of) {
   using C = Compute<T>;
   constexpr int64_t most_shared = 48 << 10, most_warps = 8;
   const int64_t n = of.x.dim(-1), rows = of.x.numel() / n;
@@ -254,33 +271,20 @@ void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, co
   const int64_t wanted = std::clamp<int64_t>((int64_t{1} << 18) / n, 128, 512), least = (rows + wanted - 1) / wanted;
   const int64_t chunk = (least + warps - 1) / warps * warps, chunks = (rows + chunk - 1) / chunk;
   const Tensor sums = Tensor::empty({vectors, chunks, n}, dtype_of<C>(), of.x.device());  // (vectors, chunks, C)
-  const T *from = of.x.data<T>(), *more = data_or_null<T>(of.added);
-  T* dx = of.dx.defined() ? of.dx.mutable_data<T>() : nullptr;
-  const Dropout dropout = dx ? JoinedSums::wanted_dropout() : Dropout();
+  const Dropout dropout = of.dx.defined() ? JoinedSums::wanted_dropout() : Dropout();
   const Tensor dropped = dropout.p > 0 ? Tensor::empty(of.x.shape(), of.x.dtype(), of.x.device()) : Tensor();  // (…, C)
-  T* const dropped_dx = dropped.defined() ? dropped.mutable_data<T>() : nullptr;
   C* to = sums.mutable_data<C>();
   with_pack<T>(n, [&](auto pack) {
     const auto run = [&](auto drops) {
-      const NormGradRow<T, pack(), centred, drops()> row{dy,
-                                                         from,
-                                                         weight,
-                                                         more,
-                                                         mean,
-                                                         inverse,
-                                                         dx,
-                                                         n,
-                                                         are_aligned(dy, from, weight, more, dx, dropped_dx),
-                                                         dropped_dx,
-                                                         Dropping<T>(dropout)};
       launch_kernel(name, norm_grad_chunks<T, pack(), centred, drops()>,
                     {static_cast<unsigned>(chunks), static_cast<unsigned>(warps * warp_size),
                      static_cast<size_t>(warps * vectors * vector_bytes)},
-                    row, to, static_cast<int>(vectors), rows, chunk);
+                    grad_row_of<T, pack(), centred, drops()>(of, dropped, dropout), to, static_cast<int>(vectors), rows,
+                    chunk);
     };
-    dropped_dx ? run(std::true_type()) : run(std::false_type());
+    dropped.defined() ? run(std::true_type()) : run(std::false_type());
   });
-  if (dropped_dx) JoinedSums::keep_dropped(of.dx, dropped);
+  if (dropped.defined()) JoinedSums::keep_dropped(of.dx, dropped);
   const auto vector = [&](int64_t v) { return sums.slice(0, v, v + 1).reshape({chunks, n}); };
   const auto is_place = [](const Tensor& x) { return x.defined() && x.dtype() == dtype_of<C>(); };
   const bool are_places = is_place(of.dweight) && (!centred || is_place(of.dbias));
@@ -289,30 +293,24 @@ void norm_grad_joined(const char* name, const NormGradients& of, const T* dy, co
   std::vector<ChunkSums> joined{{vector(0), of.dweight}};
   if (centred) joined.push_back({vector(1), of.dbias});
   JoinedSums::join(joined, are_places);
-  if (sums_dx) JoinedSums::keep_columns(dropped_dx ? dropped : of.dx, vector(vectors - 1));
+  if (sums_dx) JoinedSums::keep_columns(dropped.defined() ? dropped : of.dx, vector(vectors - 1));
 }
 
 /// The sums in the same pass as dx, or for long rows in another.
 template <bool centred, class T>
-void norm_grad_rows(const char* name, const NormGradients& of, const T* dy, const T* weight, const Compute<T>* mean,
-                    const Compute<T>* inverse) {
+void norm_grad_rows(const char* name, const NormGradients& of) {
   const int64_t n = of.x.dim(-1), rows = of.x.numel() / n;
-  if (of.want_sums && n <= short_row && joins_gradients())
-    return norm_grad_joined<centred>(name, of, dy, weight, mean, inverse);
-  const T *from = of.x.data<T>(), *more = data_or_null<T>(of.added);
+  if (of.want_sums && n <= short_row && joins_gradients()) return norm_grad_joined<centred, T>(name, of);
   if (of.dx.defined())
-    with_pack<T>(n, [&](auto pack) {
-      T* dx = of.dx.mutable_data<T>();
-      launch_rows(
-          name, rows, n,
-          NormGradRow<T, pack(), centred>{dy, from, weight, more, mean, inverse, dx, n,
-                                          are_aligned(dy, from, weight, more, dx), nullptr, Dropping<T>(Dropout())});
-    });
+    with_pack<T>(n, [&](auto pack) { launch_rows(name, rows, n, grad_row_of<T, pack(), centred, false>(of, {}, {})); });
   if (!of.want_sums) return;
+  using C = Compute<T>;
   constexpr int vectors = centred ? 2 : 1;
   const Tensor sums = Tensor::empty({vectors, n}, of.x.dtype(), of.x.device());  // (vectors, C)
-  add_columns<vectors, Compute<T>>(name, 1, rows, n, NormParameterColumn<T, centred>{dy, from, mean, inverse, n},
-                                   sums.mutable_data<T>(), of.x.device());
+  add_columns<vectors, C>(name, 1, rows, n,
+                          NormParameterColumn<T, centred>{of.dy.data<T>(), of.x.data<T>(), data_or_null<C>(of.mean),
+                                                          of.inverse.data<C>(), n},
+                          sums.mutable_data<T>(), of.x.device());
   of.dweight = sums.slice(0, 0, 1).reshape({n});
   if (centred) of.dbias = sums.slice(0, vectors - 1, vectors).reshape({n});
 }
