@@ -164,7 +164,7 @@ bool map_with_columns(const F& f, const UnaryGradCall& c, const Tensor& known) {
 
 template <class F, class T>
 void run_unary_grad(UnaryGradCall& c) {
-  if constexpr (std::is_same_v<T, bf16> && F::reads_x && !F::reads_y) {
+  if constexpr (std::is_same_v<T, bf16> && requires { F::is_of_layers; }) {
     using Slope = std::conditional_t<is_rough<F, T>, RoughBackward<F>, Backward<F>>;
     if (map_with_columns<T>(Slope(), c, c.x)) return;
   }

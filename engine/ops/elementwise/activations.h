@@ -6,12 +6,13 @@
 // Activations of networks. Bounds in ulp hold for every f32 x at every instruction set, including subnormal results,
 // before dy is multiplied in. A functor's `low` and `high` give the range of x in its tests, `tail_low` and `tail_high`
 // a range with small results; `ulps` and `slope_ulps` are the bounds of f and f' in f32. `exponentials`: the number f
-// needs, and f' if it reads x.
+// needs, and f' if it reads x. `is_of_layers`: the models' layers apply it, so its gradient on a GPU also sums columns.
 namespace headroom::engine {
 
 /// y = max(x, 0), NaN kept;  dx = 0 if x ≤ 0, else dy. Exact.
 struct Relu {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr bool is_of_layers = true;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 0, slope_ulps = 0;
   template <class T>
@@ -29,6 +30,7 @@ struct Relu {
 /// -1.278 of 1/8.
 struct Silu {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr bool is_of_layers = true;
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 4, slope_ulps = 9;
@@ -114,6 +116,7 @@ struct Erf {
 /// left tail: y within 7 ulp, f' within 7, or near its zero at -0.7518 of 1/8.
 struct Gelu {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr bool is_of_layers = true;
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 7, slope_ulps = 7;
@@ -165,6 +168,7 @@ struct Gelu {
 /// 6 ulp, f' within 9, or near its zero at -0.7524 of 1/8.
 struct GeluTanh {
   static constexpr bool reads_x = true, reads_y = false;
+  static constexpr bool is_of_layers = true;
   static constexpr double exponentials = 1;
   static constexpr double low = -4, high = 4;
   static constexpr double ulps = 6, slope_ulps = 9;
