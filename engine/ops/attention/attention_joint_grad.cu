@@ -213,27 +213,38 @@ size_t shared_bytes(const AttentionProblem& p, int groups) {
   return static_cast<size_t>(groups) * sizeof(JointTiles<W>) + static_cast<size_t>(queries) * (W + 3) * sizeof(float);
 }
 
+/// Of the process's GPU: multiprocessors, and the bytes of shared memory that a block and a multiprocessor may have.
+struct GpuLimits {
+  int64_t processors, of_block, of_processor;
+};
+const GpuLimits& gpu_limits() {
+  static const GpuLimits limits = [] {
+    int device = 0;
+    HEADROOM_CUDA(cudaGetDevice(&device));
+    const auto attribute = [device](cudaDeviceAttr of) {
+      int value = 0;
+      HEADROOM_CUDA(cudaDeviceGetAttribute(&value, of, device));
+      return int64_t{value};
+    };
+    return GpuLimits{attribute(cudaDevAttrMultiProcessorCount), attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                     attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)};
+  }();
+  return limits;
+}
+
 /// Groups of a block, or 0 if two kernels should be faster: these take 7/5 of the products and twice the exponentials,
 /// but have a block for every 64 keys and for every 64 queries, which fill a GPU where heads are few or long.
 template <int W>
 int joint_groups(const AttentionProblem& p) {
-  int device = 0;
-  HEADROOM_CUDA(cudaGetDevice(&device));
-  const auto attribute = [device](cudaDeviceAttr of) {
-    int value = 0;
-    HEADROOM_CUDA(cudaDeviceGetAttribute(&value, of, device));
-    return int64_t{value};
-  };
-  const int64_t processors = attribute(cudaDevAttrMultiProcessorCount);
+  const auto& [processors, of_block, of_processor] = gpu_limits();
   const int64_t heads = p.batch * p.kv_heads, key_tiles = (p.keys + matrix_rows - 1) / matrix_rows;
   int64_t most = 0;  // groups at work at once
   int best = 0;
   for (int groups = 1; groups <= std::min<int64_t>(most_groups, key_tiles); ++groups) {
     const int64_t bytes = static_cast<int64_t>(shared_bytes<W>(p, groups)), rounds = (key_tiles + groups - 1) / groups;
-    if (bytes > attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) break;
+    if (bytes > of_block) break;
     constexpr int64_t reserved = 1024;  // of every block
-    const int64_t blocks =
-        std::min(most_groups / groups, attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / (bytes + reserved));
+    const int64_t blocks = std::min(most_groups / groups, of_processor / (bytes + reserved));
     const int64_t at_once = std::min(heads, processors * blocks) * key_tiles / rounds;
     if (8 * at_once <= 9 * most) continue;  // the groups of a block wait for one another
     most = at_once, best = groups;
