@@ -1,6 +1,6 @@
 #pragma once
-#include "engine/dispatch/op.h"
 #include "engine/elementwise/reference.h"
+#include "engine/elementwise/rows.h"
 #include "engine/kernel.h"
 
 namespace headroom::engine {
@@ -47,68 +47,45 @@ void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradL
 void run_binary_widened(BinaryCall& call, BinaryLoop<float> loop);
 void run_binary_grad_widened(BinaryGradCall& call, BinaryGradLoop<float> loop_a, BinaryGradLoop<float> loop_b);
 
-template <class T, BinaryLoop<T> loop>
-Implementation<BinaryCall> binary_loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run = [](BinaryCall& call) { run_binary<T>(call, loop); },
-          .is_reference = true};
+template <class F, class T>
+void binary_loops(BinaryCall& call) {
+  run_binary<T>(call, binary_forward_loop<F, T>);
 }
 template <class F, class T>
-Implementation<BinaryGradCall> binary_grad_loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run =
-              [](BinaryGradCall& call) {
-                run_binary_grad<T>(call, binary_grad_loop<SlopeA<F>, T>, binary_grad_loop<SlopeB<F>, T>);
-              },
-          .is_reference = true};
+void binary_grad_loops(BinaryGradCall& call) {
+  run_binary_grad<T>(call, binary_grad_loop<SlopeA<F>, T>, binary_grad_loop<SlopeB<F>, T>);
 }
 
 }  // namespace detail
 
-/// The reference loops of functor F, in f32, f64 and the halves.
+/// The reference loops of functor F.
 template <class F>
 BinaryOp::Rows binary_loop_rows() {
   using namespace detail;
-  return {binary_loops<float, binary_forward_loop<F, float>>(), binary_loops<double, binary_forward_loop<F, double>>(),
-          binary_loops<bf16, binary_forward_loop<F, bf16>>(), binary_loops<f16, binary_forward_loop<F, f16>>()};
+  return elementwise_loops(binary_loops<F, float>, binary_loops<F, double>, binary_loops<F, bf16>,
+                           binary_loops<F, f16>);
 }
 template <class F>
 BinaryGradOp::Rows binary_grad_loop_rows() {
   using namespace detail;
-  return {binary_grad_loops<F, float>(), binary_grad_loops<F, double>(), binary_grad_loops<F, bf16>(),
-          binary_grad_loops<F, f16>()};
+  return elementwise_loops(binary_grad_loops<F, float>, binary_grad_loops<F, double>, binary_grad_loops<F, bf16>,
+                           binary_grad_loops<F, f16>);
 }
 
-/// The same, after the SIMD kernels, which compute bf16 in f32.
+/// The same, after the SIMD kernels, which also compute bf16.
 template <class F, const auto& kernel>
 BinaryOp::Rows binary_rows() {
-  BinaryOp::Rows rows = binary_loop_rows<F>();
-  rows.insert(rows.begin(), {{.name = "simd",
-                              .dtypes = DType::f32,
-                              .run = [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
-                              .levels = kernel.levels()},
-                             {.name = "simd",
-                              .dtypes = DType::bf16,
-                              .run = [](BinaryCall& call) { detail::run_binary_widened(call, kernel.best()); },
-                              .levels = kernel.levels()}});
-  return rows;
+  return elementwise_rows<BinaryCall>(
+      kernel.levels(), [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
+      [](BinaryCall& call) { detail::run_binary_widened(call, kernel.best()); }, binary_loop_rows<F>());
 }
 template <class F, const auto& kernel_a, const auto& kernel_b>
 BinaryGradOp::Rows binary_grad_rows() {
-  BinaryGradOp::Rows rows = binary_grad_loop_rows<F>();
-  rows.insert(
-      rows.begin(),
-      {{.name = "simd",
-        .dtypes = DType::f32,
-        .run = [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
-        .levels = kernel_a.levels()},
-       {.name = "simd",
-        .dtypes = DType::bf16,
-        .run = [](BinaryGradCall& call) { detail::run_binary_grad_widened(call, kernel_a.best(), kernel_b.best()); },
-        .levels = kernel_a.levels()}});
-  return rows;
+  return elementwise_rows<BinaryGradCall>(
+      kernel_a.levels(),
+      [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
+      [](BinaryGradCall& call) { detail::run_binary_grad_widened(call, kernel_a.best(), kernel_b.best()); },
+      binary_grad_loop_rows<F>());
 }
 
 }  // namespace headroom::engine

@@ -1,6 +1,6 @@
 #pragma once
-#include "engine/dispatch/op.h"
 #include "engine/elementwise/reference.h"
+#include "engine/elementwise/rows.h"
 #include "engine/kernel.h"
 
 namespace headroom::engine {
@@ -48,19 +48,13 @@ void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop);
 void run_unary_widened(UnaryCall& call, UnaryLoop<float> loop);
 void run_unary_grad_widened(UnaryGradCall& call, UnaryGradLoop<float> loop);
 
-template <class T, UnaryLoop<T> loop>
-Implementation<UnaryCall> unary_loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run = [](UnaryCall& call) { run_unary<T>(call, loop); },
-          .is_reference = true};
+template <class F, class T>
+void unary_loops(UnaryCall& call) {
+  run_unary<T>(call, unary_forward_loop<F, T>);
 }
-template <class T, UnaryGradLoop<T> loop>
-Implementation<UnaryGradCall> unary_grad_loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run = [](UnaryGradCall& call) { run_unary_grad<T>(call, loop); },
-          .is_reference = true};
+template <class F, class T>
+void unary_grad_loops(UnaryGradCall& call) {
+  run_unary_grad<T>(call, unary_grad_loop<F, T>);
 }
 
 }  // namespace detail
@@ -72,38 +66,23 @@ constexpr double exponentials_of() {
   else return 0;
 }
 
-/// The rows of functor F: reference loops in f32, f64 and the halves, and the SIMD kernel in f32.
+/// The rows of functor F and its SIMD kernel, which also computes bf16.
 template <class F, const auto& kernel>
 Op<UnaryCall>::Rows unary_rows() {
   using namespace detail;
-  return {{.name = "simd",
-           .dtypes = DType::f32,
-           .run = [](UnaryCall& call) { run_unary<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
-          {.name = "simd",
-           .dtypes = DType::bf16,
-           .run = [](UnaryCall& call) { run_unary_widened(call, kernel.best()); },
-           .levels = kernel.levels()},
-          unary_loops<float, unary_forward_loop<F, float>>(),
-          unary_loops<double, unary_forward_loop<F, double>>(),
-          unary_loops<bf16, unary_forward_loop<F, bf16>>(),
-          unary_loops<f16, unary_forward_loop<F, f16>>()};
+  return elementwise_rows<UnaryCall>(
+      kernel.levels(), [](UnaryCall& call) { run_unary<float>(call, kernel.best()); },
+      [](UnaryCall& call) { run_unary_widened(call, kernel.best()); },
+      elementwise_loops(unary_loops<F, float>, unary_loops<F, double>, unary_loops<F, bf16>, unary_loops<F, f16>));
 }
 template <class F, const auto& kernel>
 Op<UnaryGradCall>::Rows unary_grad_rows() {
   using namespace detail;
-  return {{.name = "simd",
-           .dtypes = DType::f32,
-           .run = [](UnaryGradCall& call) { run_unary_grad<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
-          {.name = "simd",
-           .dtypes = DType::bf16,
-           .run = [](UnaryGradCall& call) { run_unary_grad_widened(call, kernel.best()); },
-           .levels = kernel.levels()},
-          unary_grad_loops<float, unary_grad_loop<F, float>>(),
-          unary_grad_loops<double, unary_grad_loop<F, double>>(),
-          unary_grad_loops<bf16, unary_grad_loop<F, bf16>>(),
-          unary_grad_loops<f16, unary_grad_loop<F, f16>>()};
+  return elementwise_rows<UnaryGradCall>(
+      kernel.levels(), [](UnaryGradCall& call) { run_unary_grad<float>(call, kernel.best()); },
+      [](UnaryGradCall& call) { run_unary_grad_widened(call, kernel.best()); },
+      elementwise_loops(unary_grad_loops<F, float>, unary_grad_loops<F, double>, unary_grad_loops<F, bf16>,
+                        unary_grad_loops<F, f16>));
 }
 
 }  // namespace headroom::engine

@@ -1,6 +1,7 @@
 #include "engine/ops/clamp/clamp.h"
 
 #include "engine/elementwise/reference.h"
+#include "engine/elementwise/rows.h"
 #include "engine/error.h"
 #include "engine/ops/clamp/clamp_functor.h"
 #include "engine/ops/clamp/clamp_kernel.h"
@@ -45,18 +46,12 @@ void run_grad(ClampGradCall& c,
 }
 
 template <class T>
-Implementation<ClampCall> loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run = [](ClampCall& c) { run<T>(c, clamp_loop<T>); },
-          .is_reference = true};
+void run_loops(ClampCall& c) {
+  run<T>(c, clamp_loop<T>);
 }
 template <class T>
-Implementation<ClampGradCall> grad_loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run = [](ClampGradCall& c) { run_grad<T>(c, clamp_grad_loop<T>); },
-          .is_reference = true};
+void run_grad_loops(ClampGradCall& c) {
+  run_grad<T>(c, clamp_grad_loop<T>);
 }
 
 void check_bounds(double low, double high) {
@@ -65,24 +60,16 @@ void check_bounds(double low, double high) {
 
 }  // namespace
 
-Op<ClampCall> clamp_op{"clamp",
-                       {{.name = "simd",
-                         .dtypes = DType::f32,
-                         .run = [](ClampCall& c) { run<float>(c, kernel::clamp_forward.best()); },
-                         .levels = kernel::clamp_forward.levels()},
-                        loops<float>(),
-                        loops<double>(),
-                        loops<bf16>(),
-                        loops<f16>()}};
-Op<ClampGradCall> clamp_grad_op{"clamp_grad",
-                                {{.name = "simd",
-                                  .dtypes = DType::f32,
-                                  .run = [](ClampGradCall& c) { run_grad<float>(c, kernel::clamp_backward.best()); },
-                                  .levels = kernel::clamp_backward.levels()},
-                                 grad_loops<float>(),
-                                 grad_loops<double>(),
-                                 grad_loops<bf16>(),
-                                 grad_loops<f16>()}};
+Op<ClampCall> clamp_op{
+    "clamp", elementwise_rows<ClampCall>(
+                 kernel::clamp_forward.levels(), [](ClampCall& c) { run<float>(c, kernel::clamp_forward.best()); },
+                 nullptr, elementwise_loops(run_loops<float>, run_loops<double>, run_loops<bf16>, run_loops<f16>))};
+Op<ClampGradCall> clamp_grad_op{
+    "clamp_grad",
+    elementwise_rows<ClampGradCall>(
+        kernel::clamp_backward.levels(), [](ClampGradCall& c) { run_grad<float>(c, kernel::clamp_backward.best()); },
+        nullptr,
+        elementwise_loops(run_grad_loops<float>, run_grad_loops<double>, run_grad_loops<bf16>, run_grad_loops<f16>))};
 
 Tensor clamp(const Tensor& x, double low, double high) {
   ClampCall call{x, low, high};

@@ -7,40 +7,28 @@
 namespace headroom::engine {
 namespace {
 
-/// The product's loops with the factor as an operand of one element.
-template <class T>
-void run(ScaleCall& c, detail::BinaryLoop<T> loop) {
-  BinaryCall call{c.x, Tensor::full({}, c.factor, c.x.dtype()), c.y};
-  detail::run_binary<T>(call, loop);
-}
+/// The product with the factor as an operand of one element.
+BinaryCall product_of(const ScaleCall& c) { return {c.x, Tensor::full({}, c.factor, c.x.dtype()), c.y}; }
 
+void run_simd(ScaleCall& c) {
+  BinaryCall call = product_of(c);
+  detail::run_binary<float>(call, kernel::mul_forward.best());
+}
+void run_widened(ScaleCall& c) {
+  BinaryCall call = product_of(c);
+  detail::run_binary_widened(call, kernel::mul_forward.best());
+}
 template <class T>
-Implementation<ScaleCall> loops() {
-  return {.name = "loops",
-          .dtypes = dtype_of<T>(),
-          .run = [](ScaleCall& c) { run<T>(c, binary_forward_loop<Mul, T>); },
-          .is_reference = true};
+void run_loops(ScaleCall& c) {
+  BinaryCall call = product_of(c);
+  detail::binary_loops<Mul, T>(call);
 }
 
 }  // namespace
 
-Op<ScaleCall> scale_op{"scale",
-                       {{.name = "simd",
-                         .dtypes = DType::f32,
-                         .run = [](ScaleCall& c) { run<float>(c, kernel::mul_forward.best()); },
-                         .levels = kernel::mul_forward.levels()},
-                        {.name = "simd",
-                         .dtypes = DType::bf16,
-                         .run =
-                             [](ScaleCall& c) {
-                               BinaryCall call{c.x, Tensor::full({}, c.factor, DType::bf16), c.y};
-                               detail::run_binary_widened(call, kernel::mul_forward.best());
-                             },
-                         .levels = kernel::mul_forward.levels()},
-                        loops<float>(),
-                        loops<double>(),
-                        loops<bf16>(),
-                        loops<f16>()}};
+Op<ScaleCall> scale_op{
+    "scale", elementwise_rows(kernel::mul_forward.levels(), run_simd, run_widened,
+                              elementwise_loops(run_loops<float>, run_loops<double>, run_loops<bf16>, run_loops<f16>))};
 
 Tensor scale(const Tensor& x, double factor) {
   ScaleCall call{x, factor};
