@@ -20,6 +20,12 @@ struct Larger {
     return a > b || a != a ? a : b;
   }
 };
+struct Smaller {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
 
 /// value ∘ value ∘ … over the warp's lanes, known to all of them. All 32 lanes call it.
 template <class T, class Join>

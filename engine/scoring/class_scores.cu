@@ -7,10 +7,6 @@
 namespace headroom::engine::cuda {
 namespace {
 
-struct Earlier {
-  __device__ int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
-};
-
 /// Reads the row twice, the second time mostly from the L2 cache: with its maximum known, each logit needs one
 /// exponential in f64, and no sum is rescaled.
 template <class T, int pack>
@@ -42,7 +38,7 @@ struct ClassScoresRow {
     });
     const C largest = team.reduce(top, Larger());
     const auto base = static_cast<double>(largest);
-    place = team.reduce(top == largest ? place : n, Earlier());
+    place = team.reduce(top == largest ? place : n, Smaller());
     double sum = 0;
     for_each_pack<pack>(team, n, [&](int64_t i) {
       const Numbers<T, pack> v = load_of_row<pack>(from, i, n, aligned);

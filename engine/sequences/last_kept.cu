@@ -6,17 +6,13 @@
 namespace headroom::engine::cuda {
 namespace {
 
-struct Later {
-  __device__ int64_t operator()(int64_t a, int64_t b) const { return a > b ? a : b; }
-};
-
 /// One warp for a row of the mask.
 __global__ void last_kept_kernel(const bool* mask, int64_t* y, int64_t length) {
   const int64_t b = blockIdx.x;
   int64_t last = -1;
   for (int64_t t = threadIdx.x; t < length; t += warp_size)
     if (mask[b * length + t]) last = b * length + t;
-  last = warp_reduce(last, Later());
+  last = warp_reduce(last, Larger());
   if (threadIdx.x == 0) y[b] = last;
 }
 

@@ -1,18 +1,12 @@
 #include "engine/ops/argmax/argmax.h"
 
+#include <functional>
+
 #include "engine/ops/max/max_kernel.h"
 
 namespace headroom::engine {
-namespace {
 
-template <class T>
-bool is_before(T a, T b) {
-  return a > b;
-}
-
-}  // namespace
-
-ExtremumOp argmax_op{"argmax", extremum_rows<kernel::max_position, is_before<float>, is_before<double>>()};
+ExtremumOp argmax_op{"argmax", extremum_rows<kernel::max_position, std::greater<>>()};
 
 Tensor argmax(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {
   return extremum_index(argmax_op, x, axes, keep_axes);

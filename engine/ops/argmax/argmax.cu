@@ -4,6 +4,6 @@
 
 namespace headroom::engine::cuda {
 
-void register_argmax() { add_extremum<Above>(argmax_op); }
+void register_argmax() { add_extremum<std::greater<>>(argmax_op); }
 
 }  // namespace headroom::engine::cuda

@@ -4,6 +4,6 @@
 
 namespace headroom::engine::cuda {
 
-void register_argmin() { add_extremum<Below>(argmin_op); }
+void register_argmin() { add_extremum<std::less<>>(argmin_op); }
 
 }  // namespace headroom::engine::cuda

@@ -1,18 +1,12 @@
 #include "engine/ops/max/max.h"
 
+#include <functional>
+
 #include "engine/ops/max/max_kernel.h"
 
 namespace headroom::engine {
-namespace {
 
-template <class T>
-bool is_before(T a, T b) {
-  return a > b;
-}
-
-}  // namespace
-
-ExtremumOp max_op{"max", extremum_rows<kernel::max_position, is_before<float>, is_before<double>>()};
+ExtremumOp max_op{"max", extremum_rows<kernel::max_position, std::greater<>>()};
 ExtremumGradOp max_grad_op{"max_grad", extremum_grad_rows()};
 
 Extremum max(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {

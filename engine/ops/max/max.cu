@@ -5,7 +5,7 @@
 namespace headroom::engine::cuda {
 
 void register_max() {
-  add_extremum<Above>(max_op);
+  add_extremum<std::greater<>>(max_op);
   add_extremum_grad(max_grad_op);
 }
 

@@ -1,18 +1,12 @@
 #include "engine/ops/min/min.h"
 
+#include <functional>
+
 #include "engine/ops/min/min_kernel.h"
 
 namespace headroom::engine {
-namespace {
 
-template <class T>
-bool is_before(T a, T b) {
-  return a < b;
-}
-
-}  // namespace
-
-ExtremumOp min_op{"min", extremum_rows<kernel::min_position, is_before<float>, is_before<double>>()};
+ExtremumOp min_op{"min", extremum_rows<kernel::min_position, std::less<>>()};
 ExtremumGradOp min_grad_op{"min_grad", extremum_grad_rows()};
 
 Extremum min(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {

@@ -5,7 +5,7 @@
 namespace headroom::engine::cuda {
 
 void register_min() {
-  add_extremum<Below>(min_op);
+  add_extremum<std::less<>>(min_op);
   add_extremum_grad(min_grad_op);
 }
 

@@ -1,24 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "engine/cuda/rows.cuh"
 #include "engine/ops/rows/extremum.h"
 
 // GPU kernels of max, min, argmax and argmin.
 namespace headroom::engine::cuda {
-
-struct Above {
-  template <class T>
-  __device__ bool operator()(T a, T b) const {
-    return a > b;
-  }
-};
-struct Below {
-  template <class T>
-  __device__ bool operator()(T a, T b) const {
-    return a < b;
-  }
-};
 
 /// Takes whichever comes before the other; a NaN comes before all.
 template <class Before>
@@ -27,9 +15,6 @@ struct First {
   __device__ T operator()(T a, T b) const {
     return Before()(a, b) || a != a ? a : b;
   }
-};
-struct Lower {
-  __device__ int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
 
 /// The first extremum of a chunk of one row and its place in the row; a row's last chunk may be shorter. `places`,
@@ -55,7 +40,7 @@ struct ExtremumRow {
     }
     const C all = team.reduce(best, First<Before>());
     const bool is_it = best == all || (best != best && all != all);
-    at = team.reduce(is_it ? at : INT64_MAX, Lower());
+    at = team.reduce(is_it ? at : INT64_MAX, Smaller());
     if (team.index() != 0) return;
     index[task] = places ? places[row + first + at] : first + at;
     if (y) y[task] = from[at];

@@ -45,24 +45,24 @@ template <class T>
 void run_extremum(ExtremumCall& call, Position<T> position);
 
 /// The first NaN, if any, else the first element that no other comes before.
-template <class T, bool (*is_before)(T, T)>
+template <class T, class Before>
 int64_t extremum_position(const T* x, int64_t n) {
   int64_t best = 0;
   for (int64_t i = 1; i < n && x[best] == x[best]; ++i)
-    if (is_before(x[i], x[best]) || x[i] != x[i]) best = i;
+    if (Before()(x[i], x[best]) || x[i] != x[i]) best = i;
   return best;
 }
 
 }  // namespace detail
 
 /// The rows of a forward pass: an f32 kernel, and the reference loops in f32 and f64.
-template <const auto& kernel, bool (*before_f32)(float, float), bool (*before_f64)(double, double)>
+template <const auto& kernel, class Before>
 ExtremumOp::Rows extremum_rows() {
   using namespace detail;
   return kernel_and_loops<ExtremumCall>(
       kernel.levels(), [](ExtremumCall& call) { run_extremum<float>(call, kernel.best()); },
-      [](ExtremumCall& call) { run_extremum<float>(call, extremum_position<float, before_f32>); },
-      [](ExtremumCall& call) { run_extremum<double>(call, extremum_position<double, before_f64>); });
+      [](ExtremumCall& call) { run_extremum<float>(call, extremum_position<float, Before>); },
+      [](ExtremumCall& call) { run_extremum<double>(call, extremum_position<double, Before>); });
 }
 /// The rows of a gradient: one loop, in f32 and f64.
 ExtremumGradOp::Rows extremum_grad_rows();
