@@ -40,4 +40,12 @@ void parallel_ranges(int64_t n, int64_t grain, const F& f) {
   });
 }
 
+/// parallel_for() with `grain` neighbours at a time, so that small ones do not pay for the hand-over.
+template <class F>
+void parallel_for(int64_t count, int64_t grain, const F& f) {
+  parallel_ranges(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
 }  // namespace headroom::engine

@@ -39,11 +39,9 @@ void fill_by_words(const Tensor& y, const RngKey& key, F&& values) {
   const uint64_t first = key.first();
   const int64_t n = y.numel();
   T* data = y.mutable_data<T>();
-  parallel_ranges((n + 3) / 4, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto four = values(random_words(key, first / 4 + static_cast<uint64_t>(i)));
-      for (int64_t j = 0; j < 4 && 4 * i + j < n; ++j) data[4 * i + j] = static_cast<T>(four[static_cast<size_t>(j)]);
-    }
+  parallel_for((n + 3) / 4, 4096, [&](int64_t i) {
+    const auto four = values(random_words(key, first / 4 + static_cast<uint64_t>(i)));
+    for (int64_t j = 0; j < 4 && 4 * i + j < n; ++j) data[4 * i + j] = static_cast<T>(four[static_cast<size_t>(j)]);
   });
 }
 

@@ -35,23 +35,21 @@ void for_each_piece(const Shape& shape, const Shape& to, const Shape& from, F&& 
     if (from[axis] == 1 && shape[axis] > 1) deep = axis;
   const Shape grid = deep < 0 ? shape : shape.with(deep, (shape[deep] + tile - 1) / tile);
   const int64_t runs = grid.numel(0, last), n = shape[last], wide = deep < 0 ? n : tile;
-  parallel_ranges(runs, std::max<int64_t>(1, (int64_t{1} << 15) / n), [&](int64_t begin, int64_t end) {
-    for (int64_t run = begin; run < end; ++run) {
-      int64_t rest = run;
-      Piece piece{0, 0, 0, to[last], from[last], 1, deep < 0 ? 0 : to[deep]};
-      for (int axis = last - 1; axis >= 0; --axis) {
-        const int64_t i = rest % grid[axis] * (axis == deep ? tile : 1);
-        rest /= grid[axis];
-        piece.to += i * to[axis];
-        piece.from += i * from[axis];
-        if (axis == deep) piece.rows = std::min(tile, shape[deep] - i);
-      }
-      for (int64_t i = 0; i < n; i += wide) {
-        piece.n = std::min(wide, n - i);
-        f(piece);
-        piece.to += wide * to[last];
-        piece.from += wide * from[last];
-      }
+  parallel_for(runs, std::max<int64_t>(1, (int64_t{1} << 15) / n), [&](int64_t run) {
+    int64_t rest = run;
+    Piece piece{0, 0, 0, to[last], from[last], 1, deep < 0 ? 0 : to[deep]};
+    for (int axis = last - 1; axis >= 0; --axis) {
+      const int64_t i = rest % grid[axis] * (axis == deep ? tile : 1);
+      rest /= grid[axis];
+      piece.to += i * to[axis];
+      piece.from += i * from[axis];
+      if (axis == deep) piece.rows = std::min(tile, shape[deep] - i);
+    }
+    for (int64_t i = 0; i < n; i += wide) {
+      piece.n = std::min(wide, n - i);
+      f(piece);
+      piece.to += wide * to[last];
+      piece.from += wide * from[last];
     }
   });
 }

@@ -101,14 +101,12 @@ void fast_gemm(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offset
               own);
   });
   if (cut.depth_tiles == 1) return;
-  parallel_ranges(batch * g.m, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t b = row / g.m, i = row % g.m;
-      T* const c = g.c + b * c_step + i * g.ldc;
-      for (int64_t d = 0; d < cut.depth_tiles - 1; ++d) {
-        const T* const from = sums + ((b * (cut.depth_tiles - 1) + d) * g.m + i) * g.n;
-        for (int64_t j = 0; j < g.n; ++j) c[j] += from[j];
-      }
+  parallel_for(batch * g.m, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t row) {
+    const int64_t b = row / g.m, i = row % g.m;
+    T* const c = g.c + b * c_step + i * g.ldc;
+    for (int64_t d = 0; d < cut.depth_tiles - 1; ++d) {
+      const T* const from = sums + ((b * (cut.depth_tiles - 1) + d) * g.m + i) * g.n;
+      for (int64_t j = 0; j < g.n; ++j) c[j] += from[j];
     }
   });
 }
@@ -121,27 +119,22 @@ void reference_gemm(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_o
   const int64_t a_row = g.a.transposed ? 1 : g.a.stride, a_column = g.a.transposed ? g.a.stride : 1;
   const Tensor rows_of_b = Tensor::empty({b_offsets ? batch : 1, g.k, g.n}, dtype_of<T>());
   T* const by_rows = rows_of_b.mutable_data<T>();
-  parallel_ranges(rows_of_b.dim(0) * g.k, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t p = row % g.k;
-      const T* const from = g.b.data + (b_offsets ? b_offsets[row / g.k] : 0) + p * (g.b.transposed ? 1 : g.b.stride);
-      for (int64_t j = 0; j < g.n; ++j) by_rows[row * g.n + j] = from[j * (g.b.transposed ? g.b.stride : 1)];
-    }
+  parallel_for(rows_of_b.dim(0) * g.k, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t row) {
+    const int64_t p = row % g.k;
+    const T* const from = g.b.data + (b_offsets ? b_offsets[row / g.k] : 0) + p * (g.b.transposed ? 1 : g.b.stride);
+    for (int64_t j = 0; j < g.n; ++j) by_rows[row * g.n + j] = from[j * (g.b.transposed ? g.b.stride : 1)];
   });
-  parallel_ranges(batch * g.m, std::max<int64_t>(1, (1 << 15) / (g.n * std::max<int64_t>(1, g.k))),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t row = begin; row < end; ++row) {
-                      const int64_t i = row % g.m, which = row / g.m;
-                      const T* const a = g.a.data + (a_offsets ? a_offsets[which] : 0) + i * a_row;
-                      const T* const b = by_rows + (b_offsets ? which : 0) * g.k * g.n;
-                      T* const c = g.c + which * c_step + i * g.ldc;
-                      std::fill(c, c + g.n, T(0));
-                      for (int64_t p = 0; p < g.k; ++p)
-                        for (int64_t j = 0; j < g.n; ++j) c[j] += a[p * a_column] * b[p * g.n + j];
-                      if (g.bias)
-                        for (int64_t j = 0; j < g.n; ++j) c[j] += g.bias[j];
-                    }
-                  });
+  parallel_for(batch * g.m, std::max<int64_t>(1, (1 << 15) / (g.n * std::max<int64_t>(1, g.k))), [&](int64_t row) {
+    const int64_t i = row % g.m, which = row / g.m;
+    const T* const a = g.a.data + (a_offsets ? a_offsets[which] : 0) + i * a_row;
+    const T* const b = by_rows + (b_offsets ? which : 0) * g.k * g.n;
+    T* const c = g.c + which * c_step + i * g.ldc;
+    std::fill(c, c + g.n, T(0));
+    for (int64_t p = 0; p < g.k; ++p)
+      for (int64_t j = 0; j < g.n; ++j) c[j] += a[p * a_column] * b[p * g.n + j];
+    if (g.bias)
+      for (int64_t j = 0; j < g.n; ++j) c[j] += g.bias[j];
+  });
 }
 
 }  // namespace

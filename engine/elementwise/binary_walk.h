@@ -40,19 +40,17 @@ void walk_binary(const Shape& out, const Tensor& a, const Tensor& b, F&& f) {
   const int64_t n = walk.shape[last], runs = walk.shape.numel(0, last);
   const int64_t pieces = (n + elementwise_grain - 1) / elementwise_grain,
                 per_task = std::max<int64_t>(1, elementwise_grain / n);
-  parallel_ranges(runs * pieces, per_task, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t run = task / pieces, first = task % pieces * elementwise_grain,
-                    count = std::min(elementwise_grain, n - first);
-      int64_t rest = run, ia = first * walk.a[last], ib = first * walk.b[last];
-      for (int axis = last - 1; axis >= 0; --axis) {
-        const int64_t i = rest % walk.shape[axis];
-        rest /= walk.shape[axis];
-        ia += i * walk.a[axis];
-        ib += i * walk.b[axis];
-      }
-      f(ia, walk.a[last], ib, walk.b[last], run * n + first, count);
+  parallel_for(runs * pieces, per_task, [&](int64_t task) {
+    const int64_t run = task / pieces, first = task % pieces * elementwise_grain,
+                  count = std::min(elementwise_grain, n - first);
+    int64_t rest = run, ia = first * walk.a[last], ib = first * walk.b[last];
+    for (int axis = last - 1; axis >= 0; --axis) {
+      const int64_t i = rest % walk.shape[axis];
+      rest /= walk.shape[axis];
+      ia += i * walk.a[axis];
+      ib += i * walk.b[axis];
     }
+    f(ia, walk.a[last], ib, walk.b[last], run * n + first, count);
   });
 }
 

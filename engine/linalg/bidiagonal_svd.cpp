@@ -122,19 +122,17 @@ class Merge {
   std::vector<double> exact_weights(const SecularRoots& roots) const {
     const auto k = static_cast<int64_t>(poles_.size());
     std::vector<double> out(poles_.size());
-    parallel_ranges(k, 32, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const double at = poles_[static_cast<size_t>(i)];
-        // (ω_r² - d_i²), and what divides it: the poles in turn, d_i² itself left out.
-        const auto above = [&](int64_t r) { return roots.gap(poles_, r, i) * (roots.value(poles_, r) + at); };
-        const auto between = [&](int64_t j) {
-          return (poles_[static_cast<size_t>(j)] - at) * (poles_[static_cast<size_t>(j)] + at);
-        };
-        double product = above(k - 1);
-        for (int64_t r = 0; r < i; ++r) product *= above(r) / between(r);
-        for (int64_t r = i; r + 1 < k; ++r) product *= above(r) / between(r + 1);
-        out[static_cast<size_t>(i)] = std::copysign(std::sqrt(std::abs(product)), weights_[static_cast<size_t>(i)]);
-      }
+    parallel_for(k, 32, [&](int64_t i) {
+      const double at = poles_[static_cast<size_t>(i)];
+      // (ω_r² - d_i²), and what divides it: the poles in turn, d_i² itself left out.
+      const auto above = [&](int64_t r) { return roots.gap(poles_, r, i) * (roots.value(poles_, r) + at); };
+      const auto between = [&](int64_t j) {
+        return (poles_[static_cast<size_t>(j)] - at) * (poles_[static_cast<size_t>(j)] + at);
+      };
+      double product = above(k - 1);
+      for (int64_t r = 0; r < i; ++r) product *= above(r) / between(r);
+      for (int64_t r = i; r + 1 < k; ++r) product *= above(r) / between(r + 1);
+      out[static_cast<size_t>(i)] = std::copysign(std::sqrt(std::abs(product)), weights_[static_cast<size_t>(i)]);
     });
     return out;
   }

@@ -15,18 +15,16 @@ constexpr int64_t block_rows = 64;
 void solve_block(const View& a, const View& b, const TriangularOptions& options) {
   const int64_t n = a.rows;
   const bool forward = (options.triangle == Triangle::lower) != options.transpose;
-  parallel_ranges(b.columns, 32, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      double* const x = b.column(c);
-      for (int64_t step = 0; step < n; ++step) {
-        const int64_t j = forward ? step : n - 1 - step;
-        // Elements of column j that meet unknowns: solved ones when transposed, open ones otherwise.
-        const int64_t first = options.triangle == Triangle::lower ? j + 1 : 0;
-        const int64_t count = options.triangle == Triangle::lower ? n - j - 1 : j;
-        if (options.transpose) x[j] -= kernel::dot(count, a.column(j) + first, x + first);
-        if (!options.unit_diagonal) x[j] /= a(j, j);
-        if (!options.transpose) kernel::axpy(count, -x[j], a.column(j) + first, x + first);
-      }
+  parallel_for(b.columns, 32, [&](int64_t c) {
+    double* const x = b.column(c);
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t j = forward ? step : n - 1 - step;
+      // Elements of column j that meet unknowns: solved ones when transposed, open ones otherwise.
+      const int64_t first = options.triangle == Triangle::lower ? j + 1 : 0;
+      const int64_t count = options.triangle == Triangle::lower ? n - j - 1 : j;
+      if (options.transpose) x[j] -= kernel::dot(count, a.column(j) + first, x + first);
+      if (!options.unit_diagonal) x[j] /= a(j, j);
+      if (!options.transpose) kernel::axpy(count, -x[j], a.column(j) + first, x + first);
     }
   });
 }

@@ -32,15 +32,13 @@ QuantizedActivations quantize_activations(const Tensor& x) {
   auto *scales = out.scales.mutable_data<float>(), *sums = out.sums.mutable_data<float>();
   const auto quantize =
       context().reference ? kernel::quantize_activations.portable : kernel::quantize_activations.best();
-  parallel_ranges(out.rows, activation_rows_of_task(out.cols), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      int8_t* const row = values + r * out.blocks * activation_block;
-      float *const d = scales + r * out.blocks, *const s = sums + r * out.blocks;
-      quantize(from + r * out.cols, out.cols, row, d, s);
-      std::fill(row + out.cols, row + out.blocks * activation_block, int8_t{0});
-      std::fill(d + used, d + out.blocks, 0.0f);
-      std::fill(s + used, s + out.blocks, 0.0f);
-    }
+  parallel_for(out.rows, activation_rows_of_task(out.cols), [&](int64_t r) {
+    int8_t* const row = values + r * out.blocks * activation_block;
+    float *const d = scales + r * out.blocks, *const s = sums + r * out.blocks;
+    quantize(from + r * out.cols, out.cols, row, d, s);
+    std::fill(row + out.cols, row + out.blocks * activation_block, int8_t{0});
+    std::fill(d + used, d + out.blocks, 0.0f);
+    std::fill(s + used, s + out.blocks, 0.0f);
   });
   return out;
 }
@@ -48,10 +46,9 @@ QuantizedActivations quantize_activations(const Tensor& x) {
 Tensor dequantize(const QuantizedActivations& a) {
   const Tensor x = Tensor::empty({a.rows, a.cols});  // (rows, cols)
   auto* to = x.mutable_data<float>();
-  parallel_ranges(a.rows, activation_rows_of_task(a.cols), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r)
-      kernel::dequantize_activations(a.values.data<int8_t>() + r * a.blocks * activation_block,
-                                     a.scales.data<float>() + r * a.blocks, a.cols, to + r * a.cols);
+  parallel_for(a.rows, activation_rows_of_task(a.cols), [&](int64_t r) {
+    kernel::dequantize_activations(a.values.data<int8_t>() + r * a.blocks * activation_block,
+                                   a.scales.data<float>() + r * a.blocks, a.cols, to + r * a.cols);
   });
   return x;
 }

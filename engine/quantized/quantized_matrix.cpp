@@ -72,9 +72,8 @@ void copy_quantized_rows(QuantizedRowsCall& c) {
     require(index[i] >= 0 && index[i] < matrix.rows(), "quantized rows: index {} is no row of {}", index[i], matrix);
   const Tensor values = c.y.dtype() == DType::f32 ? c.y : Tensor::empty(c.y.shape());  // (…, cols)
   auto* const to = values.mutable_data<float>();
-  parallel_ranges(c.indices.numel(), 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) matrix.dequantize_row(index[i], 0, matrix.cols(), to + i * matrix.cols());
-  });
+  parallel_for(c.indices.numel(), 16,
+               [&](int64_t i) { matrix.dequantize_row(index[i], 0, matrix.cols(), to + i * matrix.cols()); });
   if (c.y.dtype() != DType::f32) copy_inplace(c.y, values.to(c.y.dtype()));
 }
 

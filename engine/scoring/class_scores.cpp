@@ -19,19 +19,17 @@ void score_rows(ClassScoresCall& c) {
   auto* nats = c.out.nats.mutable_data<double>();
   auto* is_likeliest = c.out.is_likeliest.mutable_data<bool>();
   const auto number = [](T value) { return static_cast<Compute<T>>(value); };
-  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      nats[r] = std::numeric_limits<double>::quiet_NaN();
-      is_likeliest[r] = false;
-      if (target[r] < 0 || target[r] >= rows.width) continue;
-      const T* row = x.data<T>() + r * x.strides()[0];
-      const T* largest = std::max_element(row, row + rows.width, [&](T a, T b) { return number(a) < number(b); });
-      const double top = number(*largest);
-      double sum = 0;
-      for (int64_t v = 0; v < rows.width; ++v) sum += std::exp(double{number(row[v])} - top);
-      nats[r] = std::log(sum) + top - double{number(row[target[r]])};
-      is_likeliest[r] = largest - row == target[r];
-    }
+  parallel_for(rows.count, rows.grain(), [&](int64_t r) {
+    nats[r] = std::numeric_limits<double>::quiet_NaN();
+    is_likeliest[r] = false;
+    if (target[r] < 0 || target[r] >= rows.width) return;
+    const T* row = x.data<T>() + r * x.strides()[0];
+    const T* largest = std::max_element(row, row + rows.width, [&](T a, T b) { return number(a) < number(b); });
+    const double top = number(*largest);
+    double sum = 0;
+    for (int64_t v = 0; v < rows.width; ++v) sum += std::exp(double{number(row[v])} - top);
+    nats[r] = std::log(sum) + top - double{number(row[target[r]])};
+    is_likeliest[r] = largest - row == target[r];
   });
 }
 

@@ -14,17 +14,14 @@ static Tensor order_of_rows(const Tensor& given, bool descending) {
   const Tensor rows = given.to(dtype_of<T>()).contiguous(), order = Tensor::empty(rows.shape(), DType::i64);
   const int64_t n = rows.dim(-1), count = n > 0 ? rows.numel() / n : 0;
   int64_t* to = order.mutable_data<int64_t>();
-  parallel_ranges(
-      count, std::max<int64_t>(1, (int64_t{1} << 12) / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          const T* x = rows.data<T>() + row * n;
-          // A number is less than NaN; NaN than nothing.
-          const auto less = [x](int64_t i, int64_t j) { return x[i] < x[j] || (x[i] == x[i] && x[j] != x[j]); };
-          std::iota(to + row * n, to + (row + 1) * n, int64_t{0});
-          std::stable_sort(to + row * n, to + (row + 1) * n,
-                           [&](int64_t i, int64_t j) { return descending ? less(j, i) : less(i, j); });
-        }
-      });
+  parallel_for(count, std::max<int64_t>(1, (int64_t{1} << 12) / std::max<int64_t>(n, 1)), [&](int64_t row) {
+    const T* x = rows.data<T>() + row * n;
+    // A number is less than NaN; NaN than nothing.
+    const auto less = [x](int64_t i, int64_t j) { return x[i] < x[j] || (x[i] == x[i] && x[j] != x[j]); };
+    std::iota(to + row * n, to + (row + 1) * n, int64_t{0});
+    std::stable_sort(to + row * n, to + (row + 1) * n,
+                     [&](int64_t i, int64_t j) { return descending ? less(j, i) : less(i, j); });
+  });
   return order;
 }
 

@@ -104,21 +104,17 @@ void few_of(const AttentionProblem& p, const Attention& out, const auto& head_at
   const int64_t part = kernel::attention_part(head_at(0, 0));
   const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
   float* const first_part = parts.mutable_data<float>();
-  parallel_ranges(p.batch * p.kv_heads * chunks, attention_tasks_at_once(p, rows, std::min(seen, attention_chunk)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t task = begin; task < end; ++task) {
-                      const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
-                      const int64_t j = first_key + task % chunks * attention_chunk;
-                      part_of(b, kv_head, j, std::min(j + attention_chunk, p.keys), first_part + task * part,
-                              attention_memory(floats));
-                    }
-                  });
-  parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
-      const HeadRows to(p, out, b, kv_head);
-      kernel::attention_join(head_at(b, kv_head), first_part + task * chunks * part, chunks, to.y, to.lse);
-    }
+  parallel_for(p.batch * p.kv_heads * chunks, attention_tasks_at_once(p, rows, std::min(seen, attention_chunk)),
+               [&](int64_t task) {
+                 const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
+                 const int64_t j = first_key + task % chunks * attention_chunk;
+                 part_of(b, kv_head, j, std::min(j + attention_chunk, p.keys), first_part + task * part,
+                         attention_memory(floats));
+               });
+  parallel_for(p.batch * p.kv_heads, attention_tasks_at_once(p, rows, chunks), [&](int64_t task) {
+    const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
+    const HeadRows to(p, out, b, kv_head);
+    kernel::attention_join(head_at(b, kv_head), first_part + task * chunks * part, chunks, to.y, to.lse);
   });
 }
 
@@ -142,17 +138,14 @@ void attention_tiled(AttentionCall& c) {
   lay_out(c);
   const AttentionProblem& p = c.problem;
   const AttentionCut cut(p);
-  parallel_ranges(cut.tasks, attention_tasks_at_once(p, cut.together * std::min(cut.piece, p.queries), p.keys),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t task = begin; task < end; ++task) {
-                      const auto [b, kv_head, g, i] = cut.at(p, task);
-                      const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
-                      const HeadRows to(p, c.out, b, kv_head);
-                      kernel::attention_forward(head, g, std::min(g + cut.together, p.group()), i,
-                                                std::min(i + cut.piece, p.queries), to.y, to.lse,
-                                                attention_memory(kernel::attention_scratch(head)));
-                    }
-                  });
+  parallel_for(
+      cut.tasks, attention_tasks_at_once(p, cut.together * std::min(cut.piece, p.queries), p.keys), [&](int64_t task) {
+        const auto [b, kv_head, g, i] = cut.at(p, task);
+        const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
+        const HeadRows to(p, c.out, b, kv_head);
+        kernel::attention_forward(head, g, std::min(g + cut.together, p.group()), i, std::min(i + cut.piece, p.queries),
+                                  to.y, to.lse, attention_memory(kernel::attention_scratch(head)));
+      });
 }
 
 bool few_queries(const AttentionProblem& p) {
@@ -202,24 +195,20 @@ void packed_attention_few(PackedAttentionCall& c) {
 
 void attention_grad_tiled(AttentionGradCall& c) {
   const AttentionProblem& p = c.problem;
-  parallel_ranges(p.batch * p.kv_heads, attention_tasks_at_once(p, p.queries * p.group(), p.keys),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t task = begin; task < end; ++task) {
-                      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
-                      const int64_t first = b * p.heads + kv_head * p.group();
-                      const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
-                      const HeadRows from(p, c.forward, b, kv_head);
-                      const AttentionHeadGrad grad{
-                          .dy = row(c.dy, b, kv_head * p.group()),
-                          .y = from.y,
-                          .lse = from.lse,
-                          .dq = c.dq.mutable_data<float>() + (head.q - c.q.data<float>()),
-                          .dk = c.dk.mutable_data<float>() + (head.k - c.k.data<float>()),
-                          .dv = c.dv.mutable_data<float>() + (head.v - c.v.data<float>()),
-                          .dslopes = c.slopes.defined() ? c.dslopes.mutable_data<float>() + first : nullptr};
-                      kernel::attention_backward(head, grad, attention_memory(kernel::attention_grad_scratch(head)));
-                    }
-                  });
+  parallel_for(p.batch * p.kv_heads, attention_tasks_at_once(p, p.queries * p.group(), p.keys), [&](int64_t task) {
+    const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
+    const int64_t first = b * p.heads + kv_head * p.group();
+    const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
+    const HeadRows from(p, c.forward, b, kv_head);
+    const AttentionHeadGrad grad{.dy = row(c.dy, b, kv_head * p.group()),
+                                 .y = from.y,
+                                 .lse = from.lse,
+                                 .dq = c.dq.mutable_data<float>() + (head.q - c.q.data<float>()),
+                                 .dk = c.dk.mutable_data<float>() + (head.k - c.k.data<float>()),
+                                 .dv = c.dv.mutable_data<float>() + (head.v - c.v.data<float>()),
+                                 .dslopes = c.slopes.defined() ? c.dslopes.mutable_data<float>() + first : nullptr};
+    kernel::attention_backward(head, grad, attention_memory(kernel::attention_grad_scratch(head)));
+  });
 }
 
 namespace {
@@ -235,12 +224,11 @@ void by_lanes(const AttentionProblem& p, const Tensor& q, const Tensor& k, const
                            k.strides()[2],
                            v.strides()[2]};
   const int64_t lanes = kernel::attention_lanes(), pairs = p.batch * p.kv_heads;
-  parallel_ranges((pairs + lanes - 1) / lanes, attention_tasks_at_once(p, p.queries * p.group() * lanes, p.keys),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t task = begin; task < end; ++task)
-                      run(all, task * lanes, std::min(lanes, pairs - task * lanes),
-                          attention_memory(kernel::attention_lanes_scratch(all.first)));
-                  });
+  parallel_for((pairs + lanes - 1) / lanes, attention_tasks_at_once(p, p.queries * p.group() * lanes, p.keys),
+               [&](int64_t task) {
+                 run(all, task * lanes, std::min(lanes, pairs - task * lanes),
+                     attention_memory(kernel::attention_lanes_scratch(all.first)));
+               });
 }
 
 }  // namespace

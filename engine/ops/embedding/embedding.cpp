@@ -51,11 +51,8 @@ void run(EmbeddingCall& c) {
   const int64_t bytes = c.table.dim(1) * size_of(c.table.dtype());
   const auto* from = static_cast<const char*>(c.table.raw());
   auto* to = static_cast<char*>(c.y.mutable_raw());
-  parallel_ranges(c.indices.numel(), std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(1, bytes)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i)
-                      std::memcpy(to + i * bytes, from + index[i] * bytes, static_cast<size_t>(bytes));
-                  });
+  parallel_for(c.indices.numel(), std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(1, bytes)),
+               [&](int64_t i) { std::memcpy(to + i * bytes, from + index[i] * bytes, static_cast<size_t>(bytes)); });
 }
 
 template <class T>

@@ -47,16 +47,14 @@ void run_as(GatherCall& c) {
   const auto* index = c.indices.data<int64_t>();
   const auto* x = static_cast<const T*>(c.x.raw());
   auto* y = static_cast<T*>(c.y.mutable_raw());
-  parallel_ranges(at.outer * at.m, std::max<int64_t>(1, elementwise_grain / at.inner), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t o = row / at.m, k = row % at.m;
-      const int64_t* from = index + o * at.stride_o + k * at.stride_k;
-      const T* slices = x + o * at.n * at.inner;
-      T* to = y + row * at.inner;
-      if (at.stride_j == 0) std::memcpy(to, slices + *from * at.inner, static_cast<size_t>(at.inner) * sizeof(T));
-      else
-        for (int64_t j = 0; j < at.inner; ++j) to[j] = slices[from[j] * at.inner + j];
-    }
+  parallel_for(at.outer * at.m, std::max<int64_t>(1, elementwise_grain / at.inner), [&](int64_t row) {
+    const int64_t o = row / at.m, k = row % at.m;
+    const int64_t* from = index + o * at.stride_o + k * at.stride_k;
+    const T* slices = x + o * at.n * at.inner;
+    T* to = y + row * at.inner;
+    if (at.stride_j == 0) std::memcpy(to, slices + *from * at.inner, static_cast<size_t>(at.inner) * sizeof(T));
+    else
+      for (int64_t j = 0; j < at.inner; ++j) to[j] = slices[from[j] * at.inner + j];
   });
 }
 
@@ -84,16 +82,14 @@ void run_grad(GatherGradCall& c) {
   // A task owns some columns of one outer slice, and so every element that it adds to.
   const int64_t columns = std::min<int64_t>(at.inner, 256), pieces = (at.inner + columns - 1) / columns;
   const int64_t grain = std::max<int64_t>(1, elementwise_grain / ((at.m + at.n) * columns));
-  parallel_ranges(at.outer * pieces, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t o = task / pieces, first = task % pieces * columns, last = std::min(first + columns, at.inner);
-      T* to = dx + o * at.n * at.inner;
-      for (int64_t i = 0; i < at.n; ++i) std::fill(to + i * at.inner + first, to + i * at.inner + last, T(0));
-      for (int64_t k = 0; k < at.m; ++k) {
-        const T* from = dy + (o * at.m + k) * at.inner;
-        const int64_t* where = index + o * at.stride_o + k * at.stride_k;
-        for (int64_t j = first; j < last; ++j) to[where[j * at.stride_j] * at.inner + j] += from[j];
-      }
+  parallel_for(at.outer * pieces, grain, [&](int64_t task) {
+    const int64_t o = task / pieces, first = task % pieces * columns, last = std::min(first + columns, at.inner);
+    T* to = dx + o * at.n * at.inner;
+    for (int64_t i = 0; i < at.n; ++i) std::fill(to + i * at.inner + first, to + i * at.inner + last, T(0));
+    for (int64_t k = 0; k < at.m; ++k) {
+      const T* from = dy + (o * at.m + k) * at.inner;
+      const int64_t* where = index + o * at.stride_o + k * at.stride_k;
+      for (int64_t j = first; j < last; ++j) to[where[j * at.stride_j] * at.inner + j] += from[j];
     }
   });
 }

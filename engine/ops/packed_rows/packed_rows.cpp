@@ -60,12 +60,10 @@ void turn_on_host(TurnRowsCall& c) {
   const auto* from = c.x.data<float>();
   const float* scale = c.scales.defined() ? c.scales.data<float>() : nullptr;
   auto* to = c.out.mutable_data<float>();
-  parallel_ranges(c.out.numel() / run, rows_at_once, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      float* row = to + r * run;
-      for (int64_t i = 0; i < run; ++i) row[i] = from[r * run + i] * (scale ? scale[r * run % dim + i] : 1);
-      turn(row, run);
-    }
+  parallel_for(c.out.numel() / run, rows_at_once, [&](int64_t r) {
+    float* row = to + r * run;
+    for (int64_t i = 0; i < run; ++i) row[i] = from[r * run + i] * (scale ? scale[r * run % dim + i] : 1);
+    turn(row, run);
   });
 }
 

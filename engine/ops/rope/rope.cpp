@@ -50,11 +50,9 @@ void run(RopeCall& c, Loop<T> loop) {
   const T *x = c.x.data<T>(), *angles = c.angles.data<T>();
   make_contiguous(c.y);
   T* y = c.y.mutable_data<T>();
-  parallel_ranges(c.x.dim(0) * c.x.dim(1), 16, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const T* cosine = angles + row % rows * 3 * dim;
-      loop(x + row * span, y + row * span, cosine, cosine + c.sine * dim, heads, dim, c.interleaved);
-    }
+  parallel_for(c.x.dim(0) * c.x.dim(1), 16, [&](int64_t row) {
+    const T* cosine = angles + row % rows * 3 * dim;
+    loop(x + row * span, y + row * span, cosine, cosine + c.sine * dim, heads, dim, c.interleaved);
   });
 }
 
@@ -112,12 +110,10 @@ void fill_table(const RopeTableCall& c, const Tensor& frequencies) {
   const int64_t dim = c.table.dim(-1);
   const auto* positions = c.positions.data<int64_t>();
   T* table = c.table.mutable_data<T>();
-  parallel_ranges(c.positions.numel(), 16, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      T* cosine = table + row * 3 * dim;
-      angles(static_cast<double>(positions[row]), frequencies.data<double>(), dim, c.interleaved, cosine, cosine + dim,
-             cosine + 2 * dim);
-    }
+  parallel_for(c.positions.numel(), 16, [&](int64_t row) {
+    T* cosine = table + row * 3 * dim;
+    angles(static_cast<double>(positions[row]), frequencies.data<double>(), dim, c.interleaved, cosine, cosine + dim,
+           cosine + 2 * dim);
   });
 }
 

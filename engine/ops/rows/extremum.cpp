@@ -73,11 +73,9 @@ void run_extremum(ExtremumCall& c, Position<T> position) {
   T* y = c.y.defined() ? c.y.mutable_data<T>() : nullptr;
   auto* index = c.index.mutable_data<int64_t>();
   const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(1, reduced));
-  parallel_ranges(outer, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      index[i] = position(x + i * reduced, reduced);
-      if (y) y[i] = x[i * reduced + index[i]];
-    }
+  parallel_for(outer, grain, [&](int64_t i) {
+    index[i] = position(x + i * reduced, reduced);
+    if (y) y[i] = x[i * reduced + index[i]];
   });
 }
 template void run_extremum<float>(ExtremumCall&, Position<float>);

@@ -41,22 +41,17 @@ void reduce(const Tensor& from_x, const In* x, T* y, const Adders<T, In>& first_
   const Tensor partial = Tensor::empty({outer, chunks, inner}, dtype_of<T>());
   T* p = partial.mutable_data<T>();
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, std::min(step, reduced) * inner));
-  parallel_ranges(outer * chunks, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t o = task / chunks, first = task % chunks * step, rows = std::min(step, reduced - first);
-      const In* from = x + (o * reduced + first) * inner;
-      if (inner == 1) p[task] = first_adders.run(from, rows);
-      else first_adders.columns(from, p + task * inner, rows, inner);
-    }
+  parallel_for(outer * chunks, grain, [&](int64_t task) {
+    const int64_t o = task / chunks, first = task % chunks * step, rows = std::min(step, reduced - first);
+    const In* from = x + (o * reduced + first) * inner;
+    if (inner == 1) p[task] = first_adders.run(from, rows);
+    else first_adders.columns(from, p + task * inner, rows, inner);
   });
-  parallel_ranges(outer, std::max<int64_t>(1, chunk_run / std::max<int64_t>(1, chunks * inner)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t o = begin; o < end; ++o) {
-                      if (chunks == 1) std::copy(p + o * inner, p + (o + 1) * inner, y + o * inner);
-                      else if (inner == 1) y[o] = add.run(p + o * chunks, chunks);
-                      else add.columns(p + o * chunks * inner, y + o * inner, chunks, inner);
-                    }
-                  });
+  parallel_for(outer, std::max<int64_t>(1, chunk_run / std::max<int64_t>(1, chunks * inner)), [&](int64_t o) {
+    if (chunks == 1) std::copy(p + o * inner, p + (o + 1) * inner, y + o * inner);
+    else if (inner == 1) y[o] = add.run(p + o * chunks, chunks);
+    else add.columns(p + o * chunks * inner, y + o * inner, chunks, inner);
+  });
 }
 
 Adders<float> simd_adders() { return {kernel::sum_run.best(), kernel::sum_columns.best()}; }
