@@ -50,42 +50,18 @@ static void forward_head(const AttentionHead& head, int64_t g, int64_t begin, in
     pack_columns(head.q + i * head.q_stride + g * head.q_head_stride, head.q_stride, n, head.qk_dim,
                  head.scale * log2_e, s.q, W, dqk, W);
     fill_zero(s.sum, dv * W);
-    // Finite, so that hidden scores (-inf) give 2^-inf = 0 even before any other is seen.
-    Vec top0(-1e30f), top1(-1e30f), total0(0.0f), total1(0.0f);
+    TileSoftmax softmax;
     for (int64_t j = first_seen(head, i) / key_tile * key_tile; j < limit; j += key_tile) {
       const int64_t rows = smaller(key_tile, limit - j);
       product(s.k + j * dqk, round_up(rows, 4), dqk, s.q, W, W, s.tile, W);
       if (head.slopes != nullptr || head.key_mask != nullptr || (head.causal && j + rows - 1 > i + shift) || j < hidden)
         adjust_scores(head, g, i, j, rows, s.tile);
-      Vec new0 = top0, new1 = top1;
-      for (int64_t r = 0; r < rows; ++r) {
-        new0 = maximum(load(s.tile + r * W), new0);
-        new1 = maximum(load(s.tile + r * W + lanes), new1);
-      }
-      const Vec shrink0 = exp2(top0 - new0), shrink1 = exp2(top1 - new1);
-      top0 = new0, top1 = new1;
-      total0 *= shrink0, total1 *= shrink1;
-      for (int64_t d = 0; d < dv; ++d) {
-        store(s.sum + d * W, load(s.sum + d * W) * shrink0);
-        store(s.sum + d * W + lanes, load(s.sum + d * W + lanes) * shrink1);
-      }
-      total0 += exponentials(s.tile, rows, top0);
-      total1 += exponentials(s.tile + lanes, rows, top1);
+      softmax.take(s.tile, rows, s.sum, dv);
       if (head.dropout) drop(head, g, i, j, rows, s.tile, s.bits);
       add_transposed(s.v + j * dv, rows, dv, s.tile, W, W, s.sum, W);
     }
-    const Vec zero(0.0f), kept(head.kept_scale), unit(ln_2);
-    const Vec inverse0 = select(total0 == zero, zero, kept / total0);
-    const Vec inverse1 = select(total1 == zero, zero, kept / total1);
-    for (int64_t d = 0; d < head.v_dim; ++d) {
-      store(s.sum + d * W, load(s.sum + d * W) * inverse0);
-      store(s.sum + d * W + lanes, load(s.sum + d * W + lanes) * inverse1);
-    }
+    softmax.finish(head, s.sum, lse + g * head.queries + i, n);
     transpose_to(s.sum, W, head.v_dim, n, 1, y + i * head.y_stride + g * head.v_dim, head.y_stride);
-    float log_sum[query_block];
-    store(log_sum, fma(top0, unit, log(total0)));
-    store(log_sum + lanes, fma(top1, unit, log(total1)));
-    std::memcpy(lse + g * head.queries + i, log_sum, static_cast<size_t>(n) * sizeof(float));
   }
 }
 

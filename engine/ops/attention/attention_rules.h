@@ -83,6 +83,49 @@ static inline Vec exponentials(float* tile, int64_t rows, Vec top) {
   return total;
 }
 
+/// The softmax of two vectors of queries over tiles of keys (key_tile, query_block), one after another.
+struct TileSoftmax {
+  // Finite, so that hidden scores (-inf) give 2^-inf = 0 even before any other is seen.
+  Vec top0 = Vec(-1e30f), top1 = Vec(-1e30f), total0 = Vec(0.0f), total1 = Vec(0.0f);
+
+  /// Turns a tile's scores into exponentials below the largest score so far, and `sum` (depth, query_block) into what
+  /// it is below that.
+  inline __attribute__((always_inline)) void take(float* tile, int64_t rows, float* sum, int64_t depth) {
+    constexpr int64_t W = query_block;
+    Vec new0 = top0, new1 = top1;
+    for (int64_t r = 0; r < rows; ++r) {
+      new0 = maximum(load(tile + r * W), new0);
+      new1 = maximum(load(tile + r * W + lanes), new1);
+    }
+    const Vec shrink0 = exp2(top0 - new0), shrink1 = exp2(top1 - new1);
+    top0 = new0, top1 = new1;
+    total0 *= shrink0, total1 *= shrink1;
+    for (int64_t d = 0; d < depth; ++d) {
+      store(sum + d * W, load(sum + d * W) * shrink0);
+      store(sum + d * W + lanes, load(sum + d * W + lanes) * shrink1);
+    }
+    total0 += exponentials(tile, rows, top0);
+    total1 += exponentials(tile + lanes, rows, top1);
+  }
+
+  /// Divides the sum by the total, and gives the first n queries' log-sum-exp.
+  inline __attribute__((always_inline)) void finish(const AttentionHead& head, float* sum, float* lse,
+                                                    int64_t n) const {
+    constexpr int64_t W = query_block;
+    const Vec zero(0.0f), kept(head.kept_scale), unit(ln_2);
+    const Vec inverse0 = select(total0 == zero, zero, kept / total0);
+    const Vec inverse1 = select(total1 == zero, zero, kept / total1);
+    for (int64_t d = 0; d < head.v_dim; ++d) {
+      store(sum + d * W, load(sum + d * W) * inverse0);
+      store(sum + d * W + lanes, load(sum + d * W + lanes) * inverse1);
+    }
+    float log_sum[W];
+    store(log_sum, fma(top0, unit, log(total0)));
+    store(log_sum + lanes, fma(top1, unit, log(total1)));
+    std::memcpy(lse, log_sum, static_cast<size_t>(n) * sizeof(float));
+  }
+};
+
 /// One row of a tile, query i against keys j …: turns scores and dp into ds and the probabilities for dv, if every key
 /// may be seen.
 static inline void plain_gradient(int64_t width, float lse, float delta, const float* bias, float* ds, float* p) {
