@@ -73,6 +73,15 @@ class Tensor {
   T* mutable_data() const {
     return static_cast<T*>(writable(checked(dtype_of<T>())));
   }
+  /// The same, or null for an undefined tensor.
+  template <class T>
+  const T* data_or_null() const {
+    return defined() ? data<T>() : nullptr;
+  }
+  template <class T>
+  T* mutable_data_or_null() const {
+    return defined() ? mutable_data<T>() : nullptr;
+  }
   const void* raw() const { return address(); }
   void* mutable_raw() const { return writable(address()); }
   /// Declares a write by means other than mutable_data().

@@ -40,7 +40,7 @@ void run_adam(AdamCall& c, void (*loop)(T*, const T*, T*, T*, bf16*, int64_t, co
   if (c.copies.defined()) c.copies.bump_version();
   const AdamScalars with_decay = adam_scalars(c.config, step, true), without = adam_scalars(c.config, step, false);
   for_each_range(c.values.numel(), c.config.decayed, [&](int64_t begin, int64_t end, bool decays) {
-    bf16* const copy = data_of(c.copies);
+    bf16* const copy = c.copies.mutable_data_or_null<bf16>();
     loop(c.values.mutable_data<T>() + begin, c.gradients.data<T>() + begin, c.mean.mutable_data<T>() + begin,
          c.square.mutable_data<T>() + begin, copy ? copy + begin : nullptr, end - begin, decays ? with_decay : without);
   });

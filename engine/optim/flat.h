@@ -42,9 +42,6 @@ inline void check_decayed(int64_t n, int64_t decayed) {
   require(decayed >= 0 && decayed <= n, "optimizer: {} of {} elements decay", decayed, n);
 }
 
-/// The copies' elements; null if there are none.
-inline bf16* data_of(const Tensor& copies) { return copies.defined() ? copies.mutable_data<bf16>() : nullptr; }
-
 /// Calls f(begin, end, in the decayed part) over ranges that never straddle `decayed`.
 template <class F>
 void for_each_range(int64_t n, int64_t decayed, const F& f) {

@@ -37,7 +37,7 @@ void run_muon(MuonCall& c) {
   parallel_ranges(n, flat_grain, [&](int64_t begin, int64_t end) {
     T* p = c.values.mutable_data<T>();
     const T* o = turned.data<T>();
-    bf16* const copy = data_of(c.copies);
+    bf16* const copy = c.copies.mutable_data_or_null<bf16>();
     for (int64_t i = begin; i < end; ++i) {
       p[i] = keep * p[i] - rate * o[i];
       if (copy) copy[i] = bf16(static_cast<float>(p[i]));

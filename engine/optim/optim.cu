@@ -76,7 +76,6 @@ LaunchShape flat_shape(int64_t n) {
   return {static_cast<unsigned>(std::min(most_blocks, (n + of_a_block - 1) / of_a_block)), threads};
 }
 
-bf16* copies_of(const Tensor& copies) { return copies.defined() ? copies.mutable_data<bf16>() : nullptr; }
 const StepState* state_of(const Tensor& state) { return static_cast<const StepState*>(state.raw()); }
 
 template <class T>
@@ -85,7 +84,7 @@ void run_adam(AdamCall& c) {
                   c.mean.mutable_data<T>(),
                   c.square.mutable_data<T>(),
                   c.gradients.data<T>(),
-                  copies_of(c.copies),
+                  c.copies.mutable_data_or_null<bf16>(),
                   c.values.numel(),
                   false};
   a.aligned = are_aligned(a.values, a.mean, a.square, a.gradients, a.copies);
@@ -128,8 +127,8 @@ __global__ void sgd_kernel(SgdArrays<T> a, SgdConfig config, const StepState* st
 
 template <class T>
 void run_sgd(SgdCall& c) {
-  SgdArrays<T> a{c.values.mutable_data<T>(), c.momentum.defined() ? c.momentum.mutable_data<T>() : nullptr,
-                 c.gradients.data<T>(),      copies_of(c.copies),
+  SgdArrays<T> a{c.values.mutable_data<T>(), c.momentum.mutable_data_or_null<T>(),
+                 c.gradients.data<T>(),      c.copies.mutable_data_or_null<bf16>(),
                  c.values.numel(),           false};
   a.aligned = are_aligned(a.values, a.momentum, a.gradients, a.copies);
   launch_kernel("sgd", sgd_kernel<T>, flat_shape<T>(a.n), a, c.config, state_of(c.state));

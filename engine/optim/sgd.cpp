@@ -16,9 +16,9 @@ void run_sgd(SgdCall& c) {
   const T factor = static_cast<T>(step.gradient_factor);
   for_each_range(c.values.numel(), c.config.decayed, [&](int64_t begin, int64_t end, bool decays) {
     const T l2 = decays ? static_cast<T>(c.config.l2_decay) : T(0);
-    T *p = c.values.mutable_data<T>(), *b = c.momentum.defined() ? c.momentum.mutable_data<T>() : nullptr;
+    T *p = c.values.mutable_data<T>(), *b = c.momentum.mutable_data_or_null<T>();
     const T* g = c.gradients.data<T>();
-    bf16* const copy = data_of(c.copies);
+    bf16* const copy = c.copies.mutable_data_or_null<bf16>();
     for (int64_t i = begin; i < end; ++i) {
       const T grad = g[i] * factor + l2 * p[i];
       if (b) b[i] = step.updates == 0 ? grad : mu * b[i] + grad;

@@ -7,7 +7,7 @@ namespace {
 
 void find_hidden_pairs(HiddenPairsCall& c) {
   const int64_t batch = c.y.dim(0), queries = c.y.dim(1), keys = c.y.dim(2);
-  const bool* const kept = c.key_mask.defined() ? c.key_mask.data<bool>() : nullptr;
+  const bool* const kept = c.key_mask.data_or_null<bool>();
   bool* y = c.y.mutable_data<bool>();
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < queries; ++i)

@@ -20,8 +20,8 @@ struct HiddenPair {
 
 void run(HiddenPairsCall& c) {
   launch("hidden_pairs", c.y.numel(),
-         HiddenPair{c.y.mutable_data<bool>(), c.key_mask.defined() ? c.key_mask.data<bool>() : nullptr, c.y.dim(1),
-                    c.y.dim(2), c.window, c.causal});
+         HiddenPair{c.y.mutable_data<bool>(), c.key_mask.data_or_null<bool>(), c.y.dim(1), c.y.dim(2), c.window,
+                    c.causal});
 }
 
 }  // namespace

@@ -94,8 +94,8 @@ struct AttentionArguments {
       : q(heads_of<T>(q_in)),
         k{},
         v{},
-        slopes(slopes_in.defined() ? slopes_in.data<T>() : nullptr),
-        key_mask(p.key_mask.defined() ? p.key_mask.data<bool>() : nullptr),
+        slopes(slopes_in.data_or_null<T>()),
+        key_mask(p.key_mask.data_or_null<bool>()),
         heads(static_cast<int>(p.heads)),
         group(static_cast<int>(p.group())),
         window(static_cast<int>(std::min<int64_t>(p.window, p.keys))),
@@ -310,11 +310,11 @@ class AttentionGradRun {
       parts_ = Tensor::empty({p.batch, p.heads, tiles}, delta_.dtype(), delta_.device());
     return {heads_of<T>(call_.dy),
             call_.forward.lse.template data<C>(),
-            delta_.defined() ? delta_.template data<C>() : nullptr,
+            delta_.template data_or_null<C>(),
             mutable_heads_of<T>(call_.dq),
             mutable_heads_of<T>(call_.dk),
             mutable_heads_of<T>(call_.dv),
-            parts_.defined() ? parts_.template mutable_data<C>() : nullptr};
+            parts_.template mutable_data_or_null<C>()};
   }
   void add_slope_parts() const {
     if (parts_.defined())

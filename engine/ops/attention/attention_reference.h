@@ -26,11 +26,7 @@ struct AttentionReference {
   const T *q, *k, *v, *slopes;
   AttentionReference(const AttentionProblem& problem, const Tensor& q_in, const Tensor& k_in, const Tensor& v_in,
                      const Tensor& slopes_in)
-      : p(problem),
-        q(q_in.data<T>()),
-        k(k_in.data<T>()),
-        v(v_in.data<T>()),
-        slopes(slopes_in.defined() ? slopes_in.data<T>() : nullptr) {}
+      : p(problem), q(q_in.data<T>()), k(k_in.data<T>()), v(v_in.data<T>()), slopes(slopes_in.data_or_null<T>()) {}
 
   const T* q_row(int64_t b, int64_t i, int64_t h) const { return q + ((b * p.queries + i) * p.heads + h) * p.qk_dim; }
   int64_t kv_index(int64_t b, int64_t j, int64_t h) const { return (b * p.keys + j) * p.kv_heads + h / p.group(); }

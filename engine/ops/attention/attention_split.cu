@@ -173,7 +173,7 @@ void attention_split_packed(PackedAttentionCall& c) {
   c.q = with_whole_rows(c.q), c.k.bytes = with_whole_rows(c.k.bytes), c.v.bytes = with_whole_rows(c.v.bytes);
   if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
   run_rows(c, AttentionArguments<float>(c.problem, c.q, c.slopes), FormatRows(c.k), FormatRows(c.v),
-           c.length.defined() ? c.length.data<int64_t>() : nullptr);
+           c.length.data_or_null<int64_t>());
 }
 
 }  // namespace headroom::engine::cuda

@@ -50,7 +50,7 @@ void run(CrossEntropyCall& c, void (*loop)(const T* x, const int64_t* targets, i
   const Tensor losses = Tensor::empty({c.logits.numel() > 0 ? rows.count : 0}, c.logits.dtype());  // (rows)
   const T* x = c.logits.data<T>();
   const auto* targets = c.targets.data<int64_t>();
-  T *loss = losses.mutable_data<T>(), *dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
+  T *loss = losses.mutable_data<T>(), *dx = c.dlogits.mutable_data_or_null<T>();
   parallel_ranges(losses.numel(), rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
     loop(x + first, targets + begin, c.ignore_index, static_cast<T>(factor), loss + begin, dx ? dx + first : nullptr,
@@ -68,7 +68,7 @@ void run_widened(CrossEntropyCall& c) {
   const bf16* x = c.logits.data<bf16>();
   const auto* targets = c.targets.data<int64_t>();
   auto* loss = losses.mutable_data<float>();
-  bf16* dx = c.dlogits.defined() ? c.dlogits.mutable_data<bf16>() : nullptr;
+  bf16* dx = c.dlogits.mutable_data_or_null<bf16>();
   parallel_ranges(losses.numel(), rows.grain(), [&](int64_t begin, int64_t end) {
     const WidenedBlocks f32(2, widened_rows(n) * n);
     for_each_block(

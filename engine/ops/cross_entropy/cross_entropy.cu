@@ -67,15 +67,14 @@ void run(CrossEntropyCall& c) {
   const auto* targets = c.targets.data<int64_t>();
   if (c.mean && rows > 0) counted = count("count_targets", rows, IsCounted{targets, c.ignore_index}, device);
   const T* x = c.logits.data<T>();
-  T* dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
+  T* dx = c.dlogits.mutable_data_or_null<T>();
   const int64_t row_bytes = stride * static_cast<int64_t>(sizeof(T));
   const bool staged = dx && n > short_row && row_bytes <= most_shared - 512;  // next to the reductions' scratch
   with_pack<T>(stride, [&](auto pack) {
-    launch_rows(
-        "cross_entropy", rows, n,
-        CrossEntropyRow<T, pack()>{x, targets, counted.defined() ? counted.data<int64_t>() : nullptr,
-                                   losses.mutable_data<C>(), dx, n, stride, c.ignore_index, are_aligned(x, dx), staged},
-        staged ? static_cast<size_t>(row_bytes) : 0);
+    launch_rows("cross_entropy", rows, n,
+                CrossEntropyRow<T, pack()>{x, targets, counted.data_or_null<int64_t>(), losses.mutable_data<C>(), dx, n,
+                                           stride, c.ignore_index, are_aligned(x, dx), staged},
+                staged ? static_cast<size_t>(row_bytes) : 0);
   });
   c.loss = Tensor::empty({}, dtype_of<C>(), device);  // ()
   sum_into(losses.data<C>(), c.loss.mutable_data<C>(), 1, rows, 1, device);

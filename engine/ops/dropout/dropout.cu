@@ -29,7 +29,7 @@ struct DropoutElements {
 
 template <class T>
 void run(DropoutCall& c) {
-  const T* const added = c.added.defined() ? c.added.data<T>() : nullptr;
+  const T* const added = c.added.data_or_null<T>();
   const DropoutElements<T> g{c.x.data<T>(), added, c.y.mutable_data<T>(), Dropping<T>(c.dropout)};
   launch_packs<4>(added ? "dropout_add" : "dropout", c.x.numel(),
                   is_aligned<4>(g.x) && is_aligned<4>(added) && is_aligned<4>(g.y), g);

@@ -37,13 +37,13 @@ template <class T>
 void run(KlDivergenceCall& c, void (*loop)(const T* x, const T* teacher, const bool* counted, T factor, T* loss, T* dx,
                                            int64_t rows, int64_t n)) {
   const Rows rows = rows_of("kl_divergence", c.logits);
-  const bool* counted = c.counted.defined() ? c.counted.data<bool>() : nullptr;
+  const bool* counted = c.counted.data_or_null<bool>();
   int64_t count = c.logits.numel() > 0 ? rows.count : 0;
   if (counted) count = std::count(counted, counted + c.counted.numel(), true);
   const double factor = !c.mean ? 1.0 : count > 0 ? 1.0 / static_cast<double>(count) : 0.0;
   const Tensor losses = Tensor::empty({c.logits.numel() > 0 ? rows.count : 0}, c.logits.dtype());  // (rows)
   const T *x = c.logits.data<T>(), *teacher = c.teacher.data<T>();
-  T *loss = losses.mutable_data<T>(), *dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
+  T *loss = losses.mutable_data<T>(), *dx = c.dlogits.mutable_data_or_null<T>();
   parallel_ranges(losses.numel(), rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
     loop(x + first, teacher + first, counted ? counted + begin : nullptr, static_cast<T>(factor), loss + begin,

@@ -57,15 +57,15 @@ void run(KlDivergenceCall& c) {
   const Device device = c.logits.device();
   const int64_t n = c.logits.dim(-1), rows = n > 0 ? c.logits.numel() / n : 0;
   const Tensor losses = Tensor::empty({rows}, dtype_of<C>(), device);  // (rows)
-  const bool* counted = c.counted.defined() ? c.counted.data<bool>() : nullptr;
+  const bool* counted = c.counted.data_or_null<bool>();
   Tensor total;
   if (c.mean && rows > 0) total = count("count_rows", rows, IsCounted{counted}, device);
   const T *x = c.logits.data<T>(), *teacher = c.teacher.data<T>();
-  T* dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
+  T* dx = c.dlogits.mutable_data_or_null<T>();
   with_pack<T>(n, [&](auto pack) {
     launch_rows("kl_divergence", rows, n,
-                KlDivergenceRow<T, pack()>{x, teacher, counted, total.defined() ? total.data<int64_t>() : nullptr,
-                                           losses.mutable_data<C>(), dx, n, are_aligned(x, teacher, dx)});
+                KlDivergenceRow<T, pack()>{x, teacher, counted, total.data_or_null<int64_t>(), losses.mutable_data<C>(),
+                                           dx, n, are_aligned(x, teacher, dx)});
   });
   c.loss = Tensor::empty({}, dtype_of<C>(), device);  // ()
   sum_into(losses.data<C>(), c.loss.mutable_data<C>(), 1, rows, 1, device);

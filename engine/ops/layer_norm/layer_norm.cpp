@@ -58,8 +58,7 @@ template <class T>
 void run(LayerNormCall& c, Loop<T> loop) {
   const Rows rows = rows_of("layer_norm", c.x);
   if (c.added.defined()) c.sum = add(c.x, c.added);
-  const T *x = (c.added.defined() ? c.sum : c.x).data<T>(), *w = c.weight.data<T>(),
-          *b = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const T *x = (c.added.defined() ? c.sum : c.x).data<T>(), *w = c.weight.data<T>(), *b = c.bias.data_or_null<T>();
   T *y = c.y.mutable_data<T>(), *mean = c.mean.mutable_data<T>(), *inv_std = c.inv_std.mutable_data<T>();
   parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
@@ -94,7 +93,7 @@ void run_widened(LayerNormCall& c) {
   const Tensor weight = c.weight.to(DType::f32), bias = c.bias.defined() ? c.bias.to(DType::f32) : Tensor();
   const bf16* x = (c.added.defined() ? c.sum : c.x).data<bf16>();
   bf16* y = c.y.mutable_data<bf16>();
-  const float *w = weight.data<float>(), *b = bias.defined() ? bias.data<float>() : nullptr;
+  const float *w = weight.data<float>(), *b = bias.data_or_null<float>();
   float *mean = c.mean.mutable_data<float>(), *inv_std = c.inv_std.mutable_data<float>();
   parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
     const WidenedBlocks f32(2, widened_rows(n) * n);

@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 void run(LayerNormCall& c) {
-  norm_rows<true>("layer_norm", c.x, c.added, c.dropout, c.weight.data<T>(), data_or_null<T>(c.bias), c.sum,
+  norm_rows<true>("layer_norm", c.x, c.added, c.dropout, c.weight.data<T>(), c.bias.data_or_null<T>(), c.sum,
                   c.y.mutable_data<T>(), c.mean.mutable_data<Compute<T>>(), c.inv_std.mutable_data<Compute<T>>(),
                   c.eps);
 }

@@ -39,7 +39,7 @@ void run(LinearCall& c, void (*product)(const MatrixProduct<T>&, int64_t, const 
            {c.weight.data<T>(), in, true},
            c.y.mutable_data<T>(),
            out,
-           c.bias.defined() ? c.bias.data<T>() : nullptr},
+           c.bias.data_or_null<T>()},
           1, nullptr, nullptr, 0);
 }
 
@@ -52,7 +52,7 @@ void run_bf16(LinearCall& c) {
              .a = {c.x.data<bf16>(), in},
              .b = {c.weight.data<bf16>(), in, true},
              .y = c.y.mutable_data<bf16>(),
-             .bias = bias.defined() ? bias.data<float>() : nullptr});
+             .bias = bias.data_or_null<float>()});
 }
 
 /// Σ dyᵀ·x and Σ dy in f32 where their places are, else rounded once.

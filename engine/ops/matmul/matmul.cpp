@@ -121,7 +121,7 @@ void run_bf16(MatmulCall& c) {
              .a = {s.left.x.data<bf16>(), s.left.stride, s.left.transposed},
              .b = {s.right.x.data<bf16>(), s.right.stride, s.right.transposed},
              .y = s.y.mutable_data<bf16>(),
-             .added = added.defined() ? added.data<bf16>() : nullptr},
+             .added = added.data_or_null<bf16>()},
             s.batch.numel(), s.a_offsets(), s.b_offsets());
 }
 

@@ -58,7 +58,7 @@ void turn(float* x, int64_t n) {
 void turn_on_host(TurnRowsCall& c) {
   const int64_t run = c.run, dim = c.x.dim(-1);
   const auto* from = c.x.data<float>();
-  const float* scale = c.scales.defined() ? c.scales.data<float>() : nullptr;
+  const float* scale = c.scales.data_or_null<float>();
   auto* to = c.out.mutable_data<float>();
   parallel_for(c.out.numel() / run, rows_at_once, [&](int64_t r) {
     float* row = to + r * run;

@@ -31,7 +31,7 @@ template <class T>
 void run_loops(QuantizedLinearCall& c) {
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
   const Tensor used = rounded(c);
-  const T *x = used.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const T *x = used.data<T>(), *bias = c.bias.data_or_null<T>();
   T* y = c.y.mutable_data<T>();
   std::vector<float> row(static_cast<size_t>(in));
   for (int64_t o = 0; o < out; ++o) {
@@ -73,7 +73,7 @@ void run_tiles(QuantizedLinearCall& c, const Kernel<void(const GemmTile<T>&, T*)
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
   if (in == 0) return run_loops<T>(c);  // a tile has a k
   const Tensor used = rounded(c);
-  const T *x = used.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const T *x = used.data<T>(), *bias = c.bias.data_or_null<T>();
   T* y = c.y.mutable_data<T>();
   parallel_ranges(out, rows_at_once(out), [&](int64_t begin, int64_t end) {
     const Tensor w = unpacked<T>(c.weight, begin, end, 0, in), scratch = Tensor::empty({gemm_scratch}, dtype_of<T>());
@@ -112,7 +112,7 @@ template <class X>
 void run_blocks(QuantizedLinearCall& c, const X& x, int64_t rows, const auto& multiply) {
   const int64_t out = c.weight.rows();
   const BlockTraits& traits = traits_of(c.weight.format());
-  const float* bias = c.bias.defined() ? c.bias.data<float>() : nullptr;
+  const float* bias = c.bias.data_or_null<float>();
   auto* y = c.y.mutable_data<float>();
   parallel_ranges(out, rows, [&](int64_t begin, int64_t end) {
     multiply(FewRows<X>{.format = c.weight.format(),

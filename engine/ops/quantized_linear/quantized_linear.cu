@@ -224,8 +224,7 @@ void run_few_int8(QuantizedLinearCall& c) {
     if constexpr (decltype(f)::has_integer_products)
       launch_kernel("quantized_few_rows_int8", few_rows_int8<decltype(f), most>, warp_to_row(out), BlockRows(c.weight),
                     ByteActivations{values.data<int8_t>(), scales.data<float>(), sums.data<float>()},
-                    c.bias.defined() ? c.bias.data<float>() : nullptr, c.y.mutable_data<float>(),
-                    static_cast<int>(rows), cols, out);
+                    c.bias.data_or_null<float>(), c.y.mutable_data<float>(), static_cast<int>(rows), cols, out);
   });
 }
 
@@ -238,7 +237,7 @@ bool takes_parts(const QuantizedMatrix& w, const void* x) {
 
 template <class T, int most>
 void run_few(QuantizedLinearCall& c) {
-  const T* const bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const T* const bias = c.bias.data_or_null<T>();
   const T* const x = c.x.data<T>();
   visit_format(c.weight.format(), [&](auto f) {
     using F = decltype(f);

@@ -87,7 +87,7 @@ struct RopeTableElements {
 template <class T>
 void fill(RopeTableCall& c) {
   const int64_t half = c.table.dim(-1) / 2;
-  const double* frequencies = c.frequencies.defined() ? c.frequencies.data<double>() : nullptr;
+  const double* frequencies = c.frequencies.data_or_null<double>();
   launch("rope_table", c.positions.numel() * half,
          RopeTableElements<T>{c.positions.data<int64_t>(), frequencies, c.base, half, c.interleaved,
                               c.table.mutable_data<T>()});

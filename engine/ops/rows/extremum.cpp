@@ -70,7 +70,7 @@ template <class T>
 void run_extremum(ExtremumCall& c, Position<T> position) {
   const int64_t outer = c.x.dim(0), reduced = c.x.dim(1);
   const T* x = c.x.data<T>();
-  T* y = c.y.defined() ? c.y.mutable_data<T>() : nullptr;
+  T* y = c.y.mutable_data_or_null<T>();
   auto* index = c.index.mutable_data<int64_t>();
   const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(1, reduced));
   parallel_for(outer, grain, [&](int64_t i) {

@@ -66,8 +66,8 @@ void run_extremum(ExtremumCall& c) {
     x = values.data<T>(), places = found.data<int64_t>(), width = chunks;
   }
   launch_rows("extremum", outer, width,
-              ExtremumRow<T, Before>{x, places, c.y.defined() ? c.y.mutable_data<T>() : nullptr,
-                                     c.index.mutable_data<int64_t>(), width, width, 1});
+              ExtremumRow<T, Before>{x, places, c.y.mutable_data_or_null<T>(), c.index.mutable_data<int64_t>(), width,
+                                     width, 1});
 }
 
 template <class T>

@@ -202,18 +202,13 @@ struct NormParameterColumn {
   }
 };
 
-template <class T>
-const T* data_or_null(const Tensor& x) {
-  return x.defined() ? x.data<T>() : nullptr;
-}
-
 /// y, the inverse and, with `centred`, the mean of every row of x, or of x + dropout of `added` into `sum`; bias may be
 /// null.
 template <bool centred, class T>
 void norm_rows(const char* name, const Tensor& x, const Tensor& added, const Dropout& dropout, const T* weight,
                const T* bias, Tensor& sum, T* y, Compute<T>* mean, Compute<T>* inverse, double eps) {
   const int64_t n = x.dim(-1);
-  const T *from = x.data<T>(), *more = data_or_null<T>(added);
+  const T *from = x.data<T>(), *more = added.data_or_null<T>();
   if (more) sum = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   T* total = more ? sum.mutable_data<T>() : nullptr;
   with_pack<T>(n, [&](auto pack) {
@@ -245,11 +240,11 @@ NormGradRow<T, pack, centred, drops> grad_row_of(const NormGradients& of, const 
   NormGradRow<T, pack, centred, drops> row{.dy = of.dy.data<T>(),
                                            .x = of.x.data<T>(),
                                            .weight = of.weight.data<T>(),
-                                           .added = data_or_null<T>(of.added),
-                                           .mean = data_or_null<C>(of.mean),
+                                           .added = of.added.data_or_null<T>(),
+                                           .mean = of.mean.data_or_null<C>(),
                                            .inverse = of.inverse.data<C>(),
-                                           .dx = of.dx.defined() ? of.dx.mutable_data<T>() : nullptr,
-                                           .dropped = dropped.defined() ? dropped.mutable_data<T>() : nullptr,
+                                           .dx = of.dx.mutable_data_or_null<T>(),
+                                           .dropped = dropped.mutable_data_or_null<T>(),
                                            .n = of.x.dim(-1),
                                            .dropping = Dropping<T>(dropout)};
   row.aligned = are_aligned(row.dy, row.x, row.weight, row.added, row.dx, row.dropped);
@@ -308,7 +303,7 @@ void norm_grad_rows(const char* name, const NormGradients& of) {
   constexpr int vectors = centred ? 2 : 1;
   const Tensor sums = Tensor::empty({vectors, n}, of.x.dtype(), of.x.device());  // (vectors, C)
   add_columns<vectors, C>(name, 1, rows, n,
-                          NormParameterColumn<T, centred>{of.dy.data<T>(), of.x.data<T>(), data_or_null<C>(of.mean),
+                          NormParameterColumn<T, centred>{of.dy.data<T>(), of.x.data<T>(), of.mean.data_or_null<C>(),
                                                           of.inverse.data<C>(), n},
                           sums.mutable_data<T>(), of.x.device());
   of.dweight = sums.slice(0, 0, 1).reshape({n});

@@ -34,8 +34,8 @@ void run(SwigluCall& c, void (*loop)(const T* gate, const T* up, T* y, int64_t n
 template <class T>
 void run_grad(SwigluGradCall& c, void (*loop)(const T* dy, const T* gate, const T* up, T* dgate, T* dup, int64_t n)) {
   const T *dy = c.dy.data<T>(), *gate = c.gate.data<T>(), *up = c.up.data<T>();
-  T* dgate = c.dgate.defined() ? c.dgate.mutable_data<T>() : nullptr;
-  T* dup = c.dup.defined() ? c.dup.mutable_data<T>() : nullptr;
+  T* dgate = c.dgate.mutable_data_or_null<T>();
+  T* dup = c.dup.mutable_data_or_null<T>();
   parallel_ranges(c.gate.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     loop(dy + begin, gate + begin, up + begin, dgate ? dgate + begin : nullptr, dup ? dup + begin : nullptr,
          end - begin);
@@ -56,8 +56,8 @@ void run_widened(SwigluCall& c) {
 
 void run_grad_widened(SwigluGradCall& c) {
   const bf16 *dy = c.dy.data<bf16>(), *gate = c.gate.data<bf16>(), *up = c.up.data<bf16>();
-  bf16* dgate = c.dgate.defined() ? c.dgate.mutable_data<bf16>() : nullptr;
-  bf16* dup = c.dup.defined() ? c.dup.mutable_data<bf16>() : nullptr;
+  bf16* dgate = c.dgate.mutable_data_or_null<bf16>();
+  bf16* dup = c.dup.mutable_data_or_null<bf16>();
   parallel_ranges(c.gate.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     const WidenedBlocks f32(5, widened_run);
     for_each_block(begin, end, [&](int64_t i, int64_t n) {

@@ -101,8 +101,8 @@ void run_grad(SwigluGradCall& c) {
                             c.dy.data<T>(),
                             c.gate.data<T>(),
                             c.up.data<T>(),
-                            c.dgate.defined() ? c.dgate.mutable_data<T>() : nullptr,
-                            c.dup.defined() ? c.dup.mutable_data<T>() : nullptr};
+                            c.dgate.mutable_data_or_null<T>(),
+                            c.dup.mutable_data_or_null<T>()};
   const bool whole =
       takes_packs<n>(g.walk, g.dgate, g.dy, g.gate, g.up) && takes_packs<n>(g.walk, g.dup, g.dy, g.gate, g.up);
   launch_packs<n>("swiglu_grad", at.shape.numel(), whole, g);
