@@ -1,8 +1,9 @@
-#pragma once
+// Compiled once per instruction set: layer_norm and rms_norm, which differ only in the mean and the bias.
+#include "engine/ops/rows/norm_kernel.h"
+
 #include "engine/cpu/rows.h"
 #include "engine/ops/rows/wide_moments.h"
 
-// layer_norm and rms_norm, which differ only in the mean, for files compiled once per instruction set.
 namespace headroom::engine::HEADROOM_ISA {
 
 /// y = (x - mean)/sqrt(variance + eps) · w + b, or with `centred` false y = x/sqrt(mean x² + eps) · w. b may be null.
@@ -94,6 +95,24 @@ static inline void norm_grad_rows(const float* dy, const float* x, const float* 
     norm_grad_block<centred, block>(dy + r * n, x + r * n, w, mean + r, inverse + r, dx ? dx + r * n : dx, dw, db, n);
   for (; r < rows; ++r)
     norm_grad_block<centred, 1>(dy + r * n, x + r * n, w, mean + r, inverse + r, dx ? dx + r * n : dx, dw, db, n);
+}
+
+void layer_norm_rows(const float* x, const float* weight, const float* bias, float* y, float* mean, float* inverse,
+                     int64_t rows, int64_t n, float eps) {
+  norm_rows<true>(x, weight, bias, y, mean, inverse, rows, n, eps);
+}
+void layer_norm_grad_rows(const float* dy, const float* x, const float* weight, const float* mean, const float* inverse,
+                          float* dx, float* dweight, float* dbias, int64_t rows, int64_t n) {
+  norm_grad_rows<true>(dy, x, weight, mean, inverse, dx, dweight, dbias, rows, n);
+}
+
+void rms_norm_rows(const float* x, const float* weight, const float* /*bias*/, float* y, float* /*mean*/,
+                   float* inverse, int64_t rows, int64_t n, float eps) {
+  norm_rows<false>(x, weight, nullptr, y, nullptr, inverse, rows, n, eps);
+}
+void rms_norm_grad_rows(const float* dy, const float* x, const float* weight, const float* /*mean*/,
+                        const float* inverse, float* dx, float* dweight, float* /*dbias*/, int64_t rows, int64_t n) {
+  norm_grad_rows<false>(dy, x, weight, nullptr, inverse, dx, dweight, nullptr, rows, n);
 }
 
 }  // namespace headroom::engine::HEADROOM_ISA
