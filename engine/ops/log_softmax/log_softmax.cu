@@ -23,13 +23,9 @@ struct LogSoftmax {
     return dy - std::exp(y) * total;
   }
 };
-template <class T, int pack>
-using LogSoftmaxRow = SoftmaxRows<LogSoftmax, T, pack>;
-template <class T, int pack>
-using LogSoftmaxGradRow = SoftmaxGradRows<LogSoftmax, T, pack>;
 
 }  // namespace
 
-void register_log_softmax() { add_row_op<LogSoftmaxRow, LogSoftmaxGradRow>(log_softmax_op); }
+void register_log_softmax() { add_softmax<LogSoftmax>(log_softmax_op); }
 
 }  // namespace headroom::engine::cuda

@@ -1,6 +1,6 @@
 #pragma once
 #include "engine/cuda/exp_sum.cuh"
-#include "engine/ops/rows/row_map.cuh"
+#include "engine/ops/rows/row_map.h"
 
 // Rows of softmax and of its logarithm, which differ in four formulas of an `F`:
 //
@@ -53,5 +53,32 @@ struct SoftmaxGradRows {
     });
   }
 };
+
+template <class F, class T>
+void run_softmax(RowCall& c) {
+  const int64_t n = c.x.dim(-1);
+  const T* x = c.x.data<T>();
+  T* y = c.y.mutable_data<T>();
+  with_pack<T>(n, [&](auto pack) {
+    launch_rows("rows", c.x.numel() / n, n, SoftmaxRows<F, T, pack()>{x, y, n, are_aligned(x, y)});
+  });
+}
+
+template <class F, class T>
+void run_softmax_grad(RowGradCall& c) {
+  const int64_t n = c.y.dim(-1);
+  const T *dy = c.dy.data<T>(), *y = c.y.data<T>();
+  T* dx = c.dx.mutable_data<T>();
+  with_pack<T>(n, [&](auto pack) {
+    launch_rows("rows_grad", c.y.numel() / n, n, SoftmaxGradRows<F, T, pack()>{dy, y, dx, n, are_aligned(dy, y, dx)});
+  });
+}
+
+template <class F>
+void add_softmax(RowOp& op) {
+  add_kernels(op.forward, "a team per row", run_softmax<F, float>, run_softmax<F, double>, run_softmax<F, bf16>);
+  add_kernels(op.grad, "a team per row", run_softmax_grad<F, float>, run_softmax_grad<F, double>,
+              run_softmax_grad<F, bf16>);
+}
 
 }  // namespace headroom::engine::cuda

@@ -23,13 +23,9 @@ struct Softmax {
     return y * (dy - total);
   }
 };
-template <class T, int pack>
-using SoftmaxRow = SoftmaxRows<Softmax, T, pack>;
-template <class T, int pack>
-using SoftmaxGradRow = SoftmaxGradRows<Softmax, T, pack>;
 
 }  // namespace
 
-void register_softmax() { add_row_op<SoftmaxRow, SoftmaxGradRow>(softmax_op); }
+void register_softmax() { add_softmax<Softmax>(softmax_op); }
 
 }  // namespace headroom::engine::cuda
