@@ -88,9 +88,8 @@ struct ColumnChunks {
   }
   template <int pack, class Rows, class To>
   void run(const char* name, const Rows& x, To* y, int64_t rows, int64_t width) const {
-    launch_kernel(name, column_chunks_kernel<pack, Rows, To>,
-                  {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(chunks)), dim3(block_columns, block_rows)},
-                  x, y, rows, width, chunk);
+    launch_kernel(name, column_chunks_kernel<pack, Rows, To>, {{blocks, chunks}, dim3(block_columns, block_rows)}, x, y,
+                  rows, width, chunk);
   }
 };
 

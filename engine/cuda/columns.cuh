@@ -55,8 +55,7 @@ void add_columns(const char* name, int64_t outer, int64_t rows, int64_t width, c
   const int64_t columns = outer * ((width + block_columns - 1) / block_columns);
   const int64_t chunk = columns >= enough_blocks ? rows : std::min(rows, chunk_rows);
   const int64_t chunks = (rows + chunk - 1) / chunk;
-  const LaunchShape shape{static_cast<unsigned>(std::min(most_blocks, columns * chunks)),
-                          dim3(block_columns, block_rows)};
+  const LaunchShape shape{std::min(most_blocks, columns * chunks), dim3(block_columns, block_rows)};
   if (chunks == 1) {
     launch_kernel(name, add_columns_kernel<vectors, C, To, F>, shape, f, y, outer, rows, width, chunk);
     return;

@@ -58,7 +58,7 @@ void join(const JoinCall& c) {
       all.of[all.size++] = {chunks.data<C>(), to.mutable_data<To>(), count, width, blocks};
       blocks += (width + join_columns - 1) / join_columns;
     }
-    launch_kernel("join", join_kernel<C, To>, {static_cast<unsigned>(blocks), dim3(join_columns, join_lanes)}, all);
+    launch_kernel("join", join_kernel<C, To>, {blocks, dim3(join_columns, join_lanes)}, all);
   }
 }
 

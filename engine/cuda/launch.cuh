@@ -16,9 +16,16 @@ namespace headroom::engine::cuda {
 /// The context's queue.
 inline cudaStream_t stream() { return static_cast<cudaStream_t>(context().stream); }
 
+/// Numbers of blocks or threads along each axis.
+struct Extents : dim3 {
+  Extents(const dim3& of) : dim3(of) {}
+  Extents(int64_t of_x, int64_t of_y = 1, int64_t of_z = 1)
+      : dim3(static_cast<unsigned>(of_x), static_cast<unsigned>(of_y), static_cast<unsigned>(of_z)) {}
+};
+
 /// Blocks and threads of a launch, and the bytes that dynamic_shared() gives to each block.
 struct LaunchShape {
-  dim3 blocks, threads;
+  Extents blocks, threads;
   size_t shared_bytes = 0;
 };
 
@@ -89,9 +96,7 @@ template <class F>
 void launch(const char* name, int64_t n, const F& f) {
   constexpr int64_t threads = 256, most_blocks = 65536;
   const int64_t blocks = (n + threads - 1) / threads;
-  launch_kernel(name, each_element<F>,
-                {static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), static_cast<unsigned>(threads)}, n,
-                f);
+  launch_kernel(name, each_element<F>, {blocks < most_blocks ? blocks : most_blocks, threads}, n, f);
 }
 
 }  // namespace headroom::engine::cuda

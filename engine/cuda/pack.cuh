@@ -59,9 +59,7 @@ template <int N, class G>
 void launch_packs(const char* name, int64_t n, bool whole, const G& g) {
   constexpr int64_t threads = 256, most_blocks = 65536;
   const int64_t packs = whole ? n / N : 0, tasks = packs > 0 ? packs : n, blocks = (tasks + threads - 1) / threads;
-  launch_kernel(name, each_pack<N, G>,
-                {static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), static_cast<unsigned>(threads)}, n,
-                packs, g);
+  launch_kernel(name, each_pack<N, G>, {blocks < most_blocks ? blocks : most_blocks, threads}, n, packs, g);
 }
 
 /// A row-major walk over a shape, with offsets in K tensors. Merges neighbouring axes if all tensors allow it, so

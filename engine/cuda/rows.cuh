@@ -64,12 +64,10 @@ void launch_rows(const char* name, int64_t rows, int64_t width, const F& f, size
   constexpr int64_t most_blocks = 1 << 20, warps = 8;
   if (width <= short_row) {
     const int64_t blocks = std::min(most_blocks, (rows + warps - 1) / warps);
-    launch_kernel(name, each_short_row<F>, {static_cast<unsigned>(blocks), static_cast<unsigned>(warps * warp_size)},
-                  rows, f);
+    launch_kernel(name, each_short_row<F>, {blocks, warps * warp_size}, rows, f);
   } else {
     const unsigned threads = width <= 4 * short_row ? 256 : width <= 16 * short_row ? 512 : long_row_threads;
-    launch_kernel(name, each_long_row<F>, {static_cast<unsigned>(std::min(most_blocks, rows)), threads, shared_bytes},
-                  rows, f);
+    launch_kernel(name, each_long_row<F>, {std::min(most_blocks, rows), threads, shared_bytes}, rows, f);
   }
 }
 

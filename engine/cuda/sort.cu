@@ -123,13 +123,12 @@ Tensor sort_keys(const Tensor& keys, int64_t end) {
   if (n == 0) return to;
   const Tensor counts = empty({digits * tiles}), totals = empty({digits});
   const int bits = end > 1 ? static_cast<int>(std::bit_width(static_cast<uint64_t>(end - 1))) : 1;
-  const auto blocks = static_cast<unsigned>(tiles);
   for (int shift = 0; shift < bits; shift += digit_bits) {
     const auto* given = from.data<int64_t>();
     auto *counted = counts.mutable_data<int64_t>(), *moved = to.mutable_data<int64_t>();
-    launch_kernel("sort: count", count_digits, {blocks, digits}, n, shift, given, counted);
+    launch_kernel("sort: count", count_digits, {tiles, digits}, n, shift, given, counted);
     launch_kernel("sort: add", add_tiles, {digits, digits}, tiles, counted, totals.mutable_data<int64_t>());
-    launch_kernel("sort: move", move_keys, {blocks, digits}, n, shift, given, shift == 0 ? nullptr : given + n, counted,
+    launch_kernel("sort: move", move_keys, {tiles, digits}, n, shift, given, shift == 0 ? nullptr : given + n, counted,
                   totals.data<int64_t>(), moved, moved + n);
     const Tensor next = shift == 0 && bits > digit_bits ? empty({2, n}) : from;
     from = std::exchange(to, next);

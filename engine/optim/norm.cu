@@ -66,7 +66,7 @@ void run(NormCall& c) {
   const int64_t n = c.x.numel(), chunks = (n + chunk - 1) / chunk;
   const Tensor partial = Tensor::empty({chunks, 3}, DType::f64, c.x.device());
   auto* sums = reinterpret_cast<SquareSums*>(partial.mutable_data<double>());
-  launch_kernel("square_sum", square_sum_kernel<T>, {static_cast<unsigned>(chunks), threads}, c.x.data<T>(), n, sums);
+  launch_kernel("square_sum", square_sum_kernel<T>, {chunks, threads}, c.x.data<T>(), n, sums);
   launch_kernel("norm", norm_kernel, {1, threads}, sums, chunks, c.y.mutable_data<double>());
 }
 

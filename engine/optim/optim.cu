@@ -73,7 +73,7 @@ __global__ void adam_kernel(AdamArrays<T> a, AdamConfig config, const StepState*
 template <class T>
 LaunchShape flat_shape(int64_t n) {
   constexpr int64_t most_blocks = 2048, of_a_block = threads * widest_pack<T>;
-  return {static_cast<unsigned>(std::min(most_blocks, (n + of_a_block - 1) / of_a_block)), threads};
+  return {std::min(most_blocks, (n + of_a_block - 1) / of_a_block), threads};
 }
 
 const StepState* state_of(const Tensor& state) { return static_cast<const StepState*>(state.raw()); }

@@ -215,10 +215,9 @@ void run(ChooseTokenCall& c) {
   const T* const logits = c.logits.data<T>();
   double* const tops = largest.mutable_data<double>();
   const auto weighed = reinterpret_cast<Weight*>(weights.mutable_data<int64_t>());
-  const auto blocks = static_cast<unsigned>(slices);
-  launch_kernel("choose_token", largest_kernel<T>, {blocks, threads}, logits, vocab, tops);
+  launch_kernel("choose_token", largest_kernel<T>, {slices, threads}, logits, vocab, tops);
   if (c.filter.temperature != 0)
-    launch_kernel("choose_token", weigh_kernel<T>, {blocks, threads}, logits, vocab, c.filter, tops, weighed);
+    launch_kernel("choose_token", weigh_kernel<T>, {slices, threads}, logits, vocab, c.filter, tops, weighed);
   launch_kernel("choose_token", choose_kernel<T>, {1, threads}, logits, vocab, c.filter, c.key, tops,
                 static_cast<int>(slices), weighed, c.token.mutable_data<int64_t>());
 }

@@ -17,7 +17,7 @@ __global__ void last_kept_kernel(const bool* mask, int64_t* y, int64_t length) {
 }
 
 void run(LastKeptCall& c) {
-  launch_kernel("last_kept", last_kept_kernel, {static_cast<unsigned>(c.mask.dim(0)), warp_size}, c.mask.data<bool>(),
+  launch_kernel("last_kept", last_kept_kernel, {c.mask.dim(0), warp_size}, c.mask.data<bool>(),
                 c.y.mutable_data<int64_t>(), c.mask.dim(1));
 }
 

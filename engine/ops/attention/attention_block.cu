@@ -107,10 +107,10 @@ void run_blocks(AttentionCall& c) {
   const AttentionProblem& p = c.problem;
   const AttentionArguments<float> a(p, c.q, c.k, c.v, c.slopes);
   const int64_t tiles = (p.queries + block_rows - 1) / block_rows;
-  launch_kernel("attention_block", a.dropout ? block_forward<true, keys, N> : block_forward<false, keys, N>,
-                {dim3(static_cast<unsigned>(tiles * p.heads * p.batch), static_cast<unsigned>((p.v_dim + N - 1) / N)),
-                 block_threads, sizeof(BlockForwardMemory<keys, N>)},
-                a, mutable_heads_of<float>(c.out.y), c.out.lse.mutable_data<float>(), static_cast<int>(tiles));
+  launch_kernel(
+      "attention_block", a.dropout ? block_forward<true, keys, N> : block_forward<false, keys, N>,
+      {{tiles * p.heads * p.batch, (p.v_dim + N - 1) / N}, block_threads, sizeof(BlockForwardMemory<keys, N>)}, a,
+      mutable_heads_of<float>(c.out.y), c.out.lse.mutable_data<float>(), static_cast<int>(tiles));
 }
 
 }  // namespace

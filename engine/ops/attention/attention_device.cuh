@@ -298,9 +298,9 @@ class AttentionGradRun {
     delta_ = Tensor::empty(c.forward.lse.shape(), c.forward.lse.dtype(), c.q.device());  // (B, H, Tq)
     constexpr int64_t rows_at_once = delta_threads / delta_lanes;
     launch_kernel("attention_delta", attention_delta<T>,
-                  {static_cast<unsigned>((delta_.numel() + rows_at_once - 1) / rows_at_once), delta_threads},
-                  heads_of<T>(c.dy), c.forward.y.template data<T>(), delta_.template mutable_data<C>(),
-                  static_cast<int>(c.problem.heads), delta_.numel());
+                  {(delta_.numel() + rows_at_once - 1) / rows_at_once, delta_threads}, heads_of<T>(c.dy),
+                  c.forward.y.template data<T>(), delta_.template mutable_data<C>(), static_cast<int>(c.problem.heads),
+                  delta_.numel());
   }
   AttentionArguments<T> arguments() const { return {call_.problem, call_.q, call_.k, call_.v, call_.slopes}; }
   /// For kernels that cut a head's queries into this many tiles, each writing its part of dslopes.

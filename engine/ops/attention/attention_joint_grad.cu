@@ -267,9 +267,8 @@ bool attention_joint_grad(AttentionGradCall& c) {
       groups = joint_groups<W>(p);
       if (groups == 0) return;
       launch_kernel("attention_tensor_core_grad", matrix_joint_grad<W, decltype(rules)::value>,
-                    {static_cast<unsigned>(p.batch * p.kv_heads), dim3(matrix_threads, static_cast<unsigned>(groups)),
-                     shared_bytes<W>(p, groups)},
-                    a, run.grad(0), heads_of<bf16>(c.forward.y), round_keys_of(p.dropout_key));
+                    {p.batch * p.kv_heads, {matrix_threads, groups}, shared_bytes<W>(p, groups)}, a, run.grad(0),
+                    heads_of<bf16>(c.forward.y), round_keys_of(p.dropout_key));
     }
   });
   return groups > 0;

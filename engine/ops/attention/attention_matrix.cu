@@ -99,9 +99,8 @@ void attention_tensor_core(AttentionCall& c) {
   with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
     launch_kernel("attention_tensor_core", matrix_forward<W, decltype(rules)::value>,
-                  {static_cast<unsigned>(tiles * p.heads * p.batch), matrix_threads, sizeof(ForwardTiles<W>)}, a,
-                  round_keys_of(p.dropout_key), mutable_heads_of<bf16>(c.out.y), c.out.lse.mutable_data<float>(),
-                  static_cast<int>(tiles));
+                  {tiles * p.heads * p.batch, matrix_threads, sizeof(ForwardTiles<W>)}, a, round_keys_of(p.dropout_key),
+                  mutable_heads_of<bf16>(c.out.y), c.out.lse.mutable_data<float>(), static_cast<int>(tiles));
   });
 }
 

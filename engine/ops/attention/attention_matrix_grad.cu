@@ -193,11 +193,11 @@ void attention_tensor_core_grad(AttentionGradCall& c) {
   with_matrix_kernel(std::max(p.qk_dim, p.v_dim), a, [&](auto width, auto rules) {
     constexpr int W = decltype(width)::value;
     launch_kernel("attention_tensor_core_dq", matrix_query_grad<W, decltype(rules)::value>,
-                  {static_cast<unsigned>(query_tiles * p.heads * p.batch), matrix_threads, sizeof(GradMemory<W>)}, a, g,
-                  round_keys, static_cast<int>(query_tiles));
+                  {query_tiles * p.heads * p.batch, matrix_threads, sizeof(GradMemory<W>)}, a, g, round_keys,
+                  static_cast<int>(query_tiles));
     launch_kernel("attention_tensor_core_dkv", matrix_key_grad<W, decltype(rules)::value>,
-                  {static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), matrix_threads, sizeof(GradMemory<W>)}, a,
-                  g, round_keys, static_cast<int>(key_tiles));
+                  {key_tiles * p.kv_heads * p.batch, matrix_threads, sizeof(GradMemory<W>)}, a, g, round_keys,
+                  static_cast<int>(key_tiles));
   });
   run.add_slope_parts();
 }

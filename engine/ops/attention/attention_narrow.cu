@@ -99,8 +99,8 @@ void attention_narrow(AttentionCall& c) {
         constexpr int R = decltype(rows)::value;
         const int64_t tiles = (p.queries + R * narrow_threads - 1) / (R * narrow_threads);
         launch_kernel("attention_narrow", narrow_forward<decltype(width)::value, R, decltype(plain)::value>,
-                      {static_cast<unsigned>(tiles * p.heads * p.batch), narrow_threads}, a,
-                      mutable_heads_of<float>(c.out.y), c.out.lse.mutable_data<float>(), static_cast<int>(tiles));
+                      {tiles * p.heads * p.batch, narrow_threads}, a, mutable_heads_of<float>(c.out.y),
+                      c.out.lse.mutable_data<float>(), static_cast<int>(tiles));
       });
 }
 

@@ -145,16 +145,14 @@ void attention_narrow_grad(AttentionGradCall& c) {
     constexpr int R = decltype(rows)::value;
     const int64_t tiles = (p.queries + R * narrow_threads - 1) / (R * narrow_threads);
     launch_kernel("attention_narrow_dq", narrow_query_grad<decltype(w)::value, R, decltype(plain)::value>,
-                  {static_cast<unsigned>(tiles * query_heads), narrow_threads}, a, run.grad(tiles),
-                  static_cast<int>(tiles));
+                  {tiles * query_heads, narrow_threads}, a, run.grad(tiles), static_cast<int>(tiles));
     run.add_slope_parts();
   });
   with_narrow_kernel(width, key_heads * p.keys, a.is_plain(), [&](auto w, auto rows, auto plain) {
     constexpr int R = decltype(rows)::value;
     const int64_t tiles = (p.keys + R * narrow_threads - 1) / (R * narrow_threads);
     launch_kernel("attention_narrow_dkv", narrow_key_grad<decltype(w)::value, R, decltype(plain)::value>,
-                  {static_cast<unsigned>(tiles * key_heads), narrow_threads}, a, run.grad(tiles),
-                  static_cast<int>(tiles));
+                  {tiles * key_heads, narrow_threads}, a, run.grad(tiles), static_cast<int>(tiles));
   });
 }
 

@@ -136,8 +136,7 @@ void run(const Call& c, const AttentionArguments<T>& a, const Cache& k, const Ca
   const int64_t blocks = p.batch * p.kv_heads * row_blocks * chunks;
   const Tensor parts = Tensor::empty({blocks, part_size<R>(p.v_dim)}, dtype_of<C>(), c.q.device());
   launch_kernel("attention_split", split_part<T, R, Cache>,
-                {static_cast<unsigned>(blocks), split_threads,
-                 sizeof(C) * static_cast<size_t>(R * (p.qk_dim + split_chunk + split_threads))},
+                {blocks, split_threads, sizeof(C) * static_cast<size_t>(R * (p.qk_dim + split_chunk + split_threads))},
                 a, k, v, length, parts.mutable_data<C>(), static_cast<int>(chunks), static_cast<int>(row_blocks));
   launch("attention_join", y.numel(),
          JoinParts<T, R>{parts.data<C>(), y.template mutable_data<T>(), lse.template mutable_data<C>(),

@@ -140,9 +140,9 @@ void add_products(const AttentionProblem& p, const AttentionArguments<float>& a,
   const int64_t query_tiles = (p.queries + block_rows - 1) / block_rows,
                 key_tiles = (p.keys + block_rows - 1) / block_rows;
   launch_kernel("attention_stored_products", stored_products<N>,
-                {dim3(static_cast<unsigned>(2 * key_tiles + p.group() * query_tiles),
-                      static_cast<unsigned>((std::max(p.qk_dim, p.v_dim) + N - 1) / N), static_cast<unsigned>(heads)),
-                 block_threads, sizeof(BlockMemory<N>)},
+                {{2 * key_tiles + p.group() * query_tiles, (std::max(p.qk_dim, p.v_dim) + N - 1) / N, heads},
+                 block_threads,
+                 sizeof(BlockMemory<N>)},
                 a, g, m, static_cast<int>(query_tiles), static_cast<int>(key_tiles));
 }
 
@@ -166,11 +166,8 @@ void attention_stored_grad(AttentionGradCall& c) {
   for (int64_t first = 0; first < heads; first += share.heads) {
     const int64_t present = std::min(share.heads, heads - first);
     m.first_head = static_cast<int>(first);
-    launch_kernel(
-        "attention_stored_scores", a.dropout ? stored_scores<true> : stored_scores<false>,
-        {dim3(static_cast<unsigned>(score_tiles), static_cast<unsigned>(p.group()), static_cast<unsigned>(present)),
-         block_threads, sizeof(BlockMemory<score_columns>)},
-        a, g, m);
+    launch_kernel("attention_stored_scores", a.dropout ? stored_scores<true> : stored_scores<false>,
+                  {{score_tiles, p.group(), present}, block_threads, sizeof(BlockMemory<score_columns>)}, a, g, m);
     if (std::max(p.qk_dim, p.v_dim) <= 32) add_products<32>(p, a, g, m, present);
     else add_products<64>(p, a, g, m, present);
   }

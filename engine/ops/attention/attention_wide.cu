@@ -68,9 +68,8 @@ void run(AttentionCall& c) {
   with_wide_columns<T>(p.v_dim, [&](auto columns) {
     constexpr int C = decltype(columns)::value;
     launch_kernel("attention_wide", wide_forward<T, C>,
-                  {dim3(static_cast<unsigned>(tiles * p.heads * p.batch), static_cast<unsigned>((p.v_dim + C - 1) / C)),
-                   wide_threads, sizeof(WideMemory<Compute<T>>)},
-                  a, mutable_heads_of<T>(c.out.y), c.out.lse.mutable_data<Compute<T>>(), static_cast<int>(tiles));
+                  {{tiles * p.heads * p.batch, (p.v_dim + C - 1) / C}, wide_threads, sizeof(WideMemory<Compute<T>>)}, a,
+                  mutable_heads_of<T>(c.out.y), c.out.lse.mutable_data<Compute<T>>(), static_cast<int>(tiles));
   });
 }
 

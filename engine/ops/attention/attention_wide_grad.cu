@@ -113,21 +113,17 @@ void run(AttentionGradCall& c) {
   constexpr size_t memory = sizeof(WideMemory<Compute<T>>);
   with_wide_columns<T>(p.qk_dim, [&](auto columns) {
     constexpr int C = decltype(columns)::value;
-    launch_kernel(
-        "attention_wide_dq", wide_query_grad<T, C>,
-        {dim3(static_cast<unsigned>(query_tiles * p.heads * p.batch), static_cast<unsigned>((p.qk_dim + C - 1) / C)),
-         wide_threads, memory},
-        grad.arguments(), grad.grad(query_tiles), static_cast<int>(query_tiles));
+    launch_kernel("attention_wide_dq", wide_query_grad<T, C>,
+                  {{query_tiles * p.heads * p.batch, (p.qk_dim + C - 1) / C}, wide_threads, memory}, grad.arguments(),
+                  grad.grad(query_tiles), static_cast<int>(query_tiles));
   });
   grad.add_slope_parts();
   const int64_t width = std::max(p.qk_dim, p.v_dim);
   with_wide_columns<T>(width, [&](auto columns) {
     constexpr int C = decltype(columns)::value;
-    launch_kernel(
-        "attention_wide_dkv", wide_key_grad<T, C>,
-        {dim3(static_cast<unsigned>(key_tiles * p.kv_heads * p.batch), static_cast<unsigned>((width + C - 1) / C)),
-         wide_threads, memory},
-        grad.arguments(), grad.grad(query_tiles), static_cast<int>(key_tiles));
+    launch_kernel("attention_wide_dkv", wide_key_grad<T, C>,
+                  {{key_tiles * p.kv_heads * p.batch, (width + C - 1) / C}, wide_threads, memory}, grad.arguments(),
+                  grad.grad(query_tiles), static_cast<int>(key_tiles));
   });
 }
 

@@ -1,5 +1,7 @@
 #include "engine/ops/gather/scatter_add.cuh"
 
+#include <algorithm>
+
 #include "engine/cuda/launch.cuh"
 #include "engine/cuda/number.cuh"
 #include "engine/cuda/sort.cuh"
@@ -96,7 +98,7 @@ void add_rows(const RowSums& s, const Tensor& y, const Tensor& x) {
   const int64_t chunks = (s.n + chunk - 1) / chunk;
   const unsigned threads = s.columns >= 128 ? 128u : 32u;
   const int64_t across = (s.columns + threads - 1) / threads;
-  const auto blocks = dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across < 65535 ? across : 65535));
+  const Extents blocks(chunks, std::min<int64_t>(across, 65535));
   const Tensor parts = Tensor::empty({2, chunks, s.columns}, dtype_of<Compute<T>>(), x.device());
   auto *heads = parts.mutable_data<Compute<T>>(), *tails = heads + chunks * s.columns;
   launch_kernel("scatter_add: chunks", add_chunks<T, R>, {blocks, threads}, s, x.data<T>(), y.mutable_data<R>(), heads,

@@ -63,8 +63,7 @@ void run_unpack(UnpackRowsCall& c) {
 
 void run_turn(TurnRowsCall& c) {
   const auto n = static_cast<unsigned>(c.run);
-  launch_kernel("turn_rows", turn_run,
-                {static_cast<unsigned>(c.x.numel() / c.run), std::clamp(n / 2, 32u, 256u), n * sizeof(float)},
+  launch_kernel("turn_rows", turn_run, {c.x.numel() / c.run, std::clamp(n / 2, 32u, 256u), n * sizeof(float)},
                 c.x.data<float>(), c.scales.data_or_null<float>(), c.out.mutable_data<float>(), static_cast<int>(n),
                 static_cast<int>(c.x.dim(-1) / c.run), 1 / std::sqrt(static_cast<float>(n)));
 }

@@ -25,7 +25,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 /// A block of four warps, each of which takes a row of W.
 LaunchShape warp_to_row(int64_t w_rows) {
   constexpr int threads = 128, warps = threads / warp_size;
-  return {static_cast<unsigned>((w_rows + warps - 1) / warps), threads};
+  return {(w_rows + warps - 1) / warps, threads};
 }
 
 /// W's bytes on the device.
@@ -192,9 +192,8 @@ __global__ void round_activations(const float* x, bool aligned, int64_t n, int8_
 void launch_round(const Tensor& x, int8_t* values, float* scales, float* sums, float* rounded) {
   constexpr int threads = 128, pack = 4;
   const auto* const from = x.data<float>();
-  launch_kernel("round_activations", round_activations,
-                {static_cast<unsigned>((x.numel() + threads * pack - 1) / (threads * pack)), threads}, from,
-                are_aligned(from), x.numel(), values, scales, sums, rounded);
+  launch_kernel("round_activations", round_activations, {(x.numel() + threads * pack - 1) / (threads * pack), threads},
+                from, are_aligned(from), x.numel(), values, scales, sums, rounded);
 }
 
 template <class T>

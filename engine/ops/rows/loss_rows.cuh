@@ -25,8 +25,7 @@ Tensor count(const char* name, int64_t n, const F& holds, Device device) {
   constexpr int64_t most_blocks = 64, of_a_block = 2048;
   const Tensor out = Tensor::zeros({}, DType::i64, device);
   auto* to = reinterpret_cast<unsigned long long*>(out.mutable_data<int64_t>());
-  launch_kernel(name, count_kernel<F>,
-                {static_cast<unsigned>(std::min(most_blocks, (n + of_a_block - 1) / of_a_block)), 256}, n, holds, to);
+  launch_kernel(name, count_kernel<F>, {std::min(most_blocks, (n + of_a_block - 1) / of_a_block), 256}, n, holds, to);
   return out;
 }
 
@@ -62,8 +61,7 @@ void scale_gradient(ScaledGradientCall& c) {
   with_pack<T>(n, [&](auto pack) {
     constexpr int64_t most_blocks = 4096, threads = 256;
     const int64_t blocks = std::min(most_blocks, (n / pack() + threads - 1) / threads);
-    launch_kernel("scale_gradient", scale_kernel<T, pack()>,
-                  {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x, factor, n, are_aligned(x));
+    launch_kernel("scale_gradient", scale_kernel<T, pack()>, {blocks, threads}, x, factor, n, are_aligned(x));
   });
 }
 

@@ -272,8 +272,7 @@ void norm_grad_joined(const char* name, const NormGradients& of) {
   with_pack<T>(n, [&](auto pack) {
     const auto run = [&](auto drops) {
       launch_kernel(name, norm_grad_chunks<T, pack(), centred, drops()>,
-                    {static_cast<unsigned>(chunks), static_cast<unsigned>(warps * warp_size),
-                     static_cast<size_t>(warps * vectors * vector_bytes)},
+                    {chunks, warps * warp_size, static_cast<size_t>(warps * vectors * vector_bytes)},
                     grad_row_of<T, pack(), centred, drops()>(of, dropped, dropout), to, static_cast<int>(vectors), rows,
                     chunk);
     };
