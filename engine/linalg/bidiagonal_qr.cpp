@@ -126,7 +126,7 @@ void bidiagonal_qr(double* d, double* e, int64_t n, int extra, const View& u, co
   for (int64_t j = 0; j < n; ++j) {
     if (d[j] >= 0) continue;
     d[j] = -d[j];
-    for (int64_t i = 0; i < v.rows; ++i) v(i, j) = -v(i, j);
+    if (v.rows > 0) negate(v.block(0, j, v.rows, 1));
   }
   scale(diagonal, exponent);
 }

@@ -260,10 +260,7 @@ Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e, bool has_le
   double largest = 0;
   for (size_t i = 0; i < d.size(); ++i) largest = std::max({largest, std::abs(d[i]), std::abs(e[i])});
   solve({0, n, 0}, d, e, std::numeric_limits<double>::epsilon() * largest, u.view(), v.view());
-  std::vector<int64_t> order(d.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t i, int64_t j) { return d[static_cast<size_t>(i)] > d[static_cast<size_t>(j)]; });
+  const std::vector<int64_t> order = falling_order(d);
   Factors out{Dense::empty(rows, n), std::vector<double>(d.size()), Dense::empty(n, n)};
   for (int64_t j = 0; j < n; ++j) {
     const int64_t from = order[static_cast<size_t>(j)];

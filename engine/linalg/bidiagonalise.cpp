@@ -69,8 +69,7 @@ class BidiagonalPanel {
     const int64_t m = a_.rows - steps, n = a_.columns - steps;
     if (m <= 0 || n <= 0) return;
     const View r = right_.block(steps, 0, n, 2 * steps);
-    for (int64_t j = 0; j < r.columns; ++j)
-      for (int64_t i = 0; i < n; ++i) r(i, j) = -r(i, j);
+    negate(r);
     multiply({left_.block(steps, 0, m, 2 * steps), r, false, true}, a_.block(steps, steps, m, n), true);
   }
 

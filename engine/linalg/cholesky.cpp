@@ -60,8 +60,7 @@ int64_t factor_cholesky(const View& a, double* pivot) {
     if (below == 0) continue;
     const View panel = a.block(j0 + size, j0, below, size);
     const Dense minus = Dense::copy_of(panel);
-    for (int64_t j = 0; j < size; ++j)
-      for (int64_t i = 0; i < below; ++i) minus.view()(i, j) = -minus.view()(i, j);
+    negate(minus.view());
     // Only the lower half counts: strips of columns from their diagonal down.
     constexpr int64_t strip = 256;
     for (int64_t j = 0; j < below; j += strip) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/cpu/gemm.h"
 #include "engine/error.h"
@@ -73,6 +74,11 @@ void scale(const View& x, int exponent) {
     for (int64_t i = 0; i < x.rows; ++i) x(i, j) = is_normal ? x(i, j) * factor : std::scalbn(x(i, j), exponent);
 }
 
+void negate(const View& x) {
+  for (int64_t j = 0; j < x.columns; ++j)
+    for (int64_t i = 0; i < x.rows; ++i) x(i, j) = -x(i, j);
+}
+
 int exponent_of(double largest) {
   constexpr int near = 300;
   const int exponent = largest > 0 ? std::ilogb(largest) : 0;
@@ -131,6 +137,15 @@ Output::Output(const Stack& like, int64_t n) : size_(n), dtype_(like.dtype) {
   Shape shape = like.leading;
   shape.push_back(n);
   x_ = Tensor::zeros(shape, DType::f64);
+}
+
+std::vector<int64_t> falling_order(const std::vector<double>& values) {
+  std::vector<int64_t> order(values.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    return values[static_cast<size_t>(i)] > values[static_cast<size_t>(j)];
+  });
+  return order;
 }
 
 std::string name_of_matrix(const char* op, const Stack& stack, int64_t i) {

@@ -52,6 +52,8 @@ class Dense {
 double largest_of(const View& x);
 /// x · 2^exponent in place: exact.
 void scale(const View& x, int exponent);
+/// -x in place.
+void negate(const View& x);
 /// The exponent of a power of two to divide a matrix with this largest element by, so that squares stay normal; 0 for
 /// elements near one.
 int exponent_of(double largest);
@@ -60,7 +62,7 @@ void copy(const View& from, const View& to);
 /// Writes x in row-major order, or its transpose.
 void to_rows(const View& x, double* to, bool transpose = false);
 
-/// c = op(a) · op(b), or c += sign · op(a) · op(b) with `add`. In parallel over tiles that depend only on the shape.
+/// c = op(a) · op(b), or c += op(a) · op(b) with `add`. In parallel over tiles that depend only on the shape.
 struct Product {
   View a, b;
   bool transpose_a = false, transpose_b = false;
@@ -100,6 +102,9 @@ class Output {
   int64_t size_;
   DType dtype_;
 };
+
+/// The places of the values from the largest to the smallest; equal ones keep their order.
+std::vector<int64_t> falling_order(const std::vector<double>& values);
 
 /// A matrix's name in errors: "svd", or "svd of matrix 3" in a stack.
 std::string name_of_matrix(const char* op, const Stack& stack, int64_t i);

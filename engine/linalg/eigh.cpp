@@ -60,8 +60,7 @@ class TridiagonalPanel {
   void update(int64_t steps) {
     const int64_t m = a_.rows - steps;
     const View r = right_.block(steps, 0, m, 2 * steps);
-    for (int64_t j = 0; j < r.columns; ++j)
-      for (int64_t i = 0; i < m; ++i) r(i, j) = -r(i, j);
+    negate(r);
     multiply({left_.block(steps, 0, m, 2 * steps), r, false, true}, a_.block(steps, steps, m, m), true);
   }
 

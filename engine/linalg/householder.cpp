@@ -80,8 +80,7 @@ void apply(const Reflectors& h, const View& c, bool transpose) {
   if (c.columns == 0) return;
   const Dense w = product_of({h.v.view(), c, true, false});               // (k, n)
   const Dense tw = product_of({h.t.view(), w.view(), transpose, false});  // (k, n)
-  for (int64_t j = 0; j < tw.columns(); ++j)
-    for (int64_t i = 0; i < tw.rows(); ++i) tw.view()(i, j) = -tw.view()(i, j);
+  negate(tw.view());
   multiply({h.v.view(), tw.view()}, c, true);
 }
 

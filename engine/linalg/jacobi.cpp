@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "engine/error.h"
@@ -188,12 +187,7 @@ std::vector<int64_t> rows_by_size(const View& a) {
   for (int64_t j = 0; j < a.columns; ++j)
     for (int64_t i = 0; i < a.rows; ++i)
       largest[static_cast<size_t>(i)] = std::max(largest[static_cast<size_t>(i)], std::abs(a(i, j)));
-  std::vector<int64_t> order(static_cast<size_t>(a.rows));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-    return largest[static_cast<size_t>(i)] > largest[static_cast<size_t>(j)];
-  });
-  return order;
+  return falling_order(largest);
 }
 
 /// The preparation for Jacobi: sorts rows by size, then factors sorted·P = Q·R and R = L·Q₂ᵀ; L (r, r), for the rank r,
@@ -282,26 +276,19 @@ std::optional<Rotated> rotate_at_once(const View& a, bool has_vectors) {
   return out;
 }
 
-/// The columns of x by their lengths, falling.
-std::vector<size_t> columns_by_length(const std::vector<double>& lengths) {
-  std::vector<size_t> order(lengths.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return lengths[i] > lengths[j]; });
-  return order;
-}
-
-/// u = X/Σ, s and v from x = a·V.
-Factors normalised(const Rotated& rotated) {
-  const int64_t m = rotated.x.rows(), n = rotated.x.columns();
+/// u = X/Σ (m, n), s times a power of two and v (n, n) from x = a·V; where x and v are smaller, the rest is the
+/// identity's.
+Factors normalised(const Rotated& rotated, int64_t m, int64_t n, int exponent = 0) {
   const std::vector<double> lengths = lengths_of(rotated.x.view());
-  const std::vector<size_t> order = columns_by_length(lengths);
-  Factors out{Dense::empty(m, n), std::vector<double>(lengths.size()), Dense::empty(n, n)};
-  for (int64_t j = 0; j < n; ++j) {
-    const size_t from = order[static_cast<size_t>(j)];
-    const double length = out.s[static_cast<size_t>(j)] = lengths[from];
-    const double* const x = rotated.x.view().column(static_cast<int64_t>(from));
-    for (int64_t i = 0; i < m; ++i) out.u(i, j) = x[i] / length;
-    std::copy_n(rotated.v.view().column(static_cast<int64_t>(from)), n, out.v.view().column(j));
+  const std::vector<int64_t> order = falling_order(lengths);
+  Factors out{Dense::identity(m, n), std::vector<double>(static_cast<size_t>(n)), Dense::identity(n, n)};
+  for (int64_t j = 0; j < rotated.x.columns(); ++j) {
+    const int64_t from = order[static_cast<size_t>(j)];
+    const double length = lengths[static_cast<size_t>(from)];
+    out.s[static_cast<size_t>(j)] = std::scalbn(length, exponent);
+    const double* const x = rotated.x.view().column(from);
+    for (int64_t i = 0; i < rotated.x.rows(); ++i) out.u(i, j) = x[i] / length;
+    std::copy_n(rotated.v.view().column(from), rotated.v.rows(), out.v.view().column(j));
   }
   return out;
 }
@@ -310,23 +297,14 @@ Factors normalised(const Rotated& rotated) {
 
 Factors jacobi_svd(const View& a) {
   const int64_t m = a.rows, n = a.columns;
-  std::vector<double> s(static_cast<size_t>(n));
-  if (largest_of(a) == 0) return {Dense::identity(m, n), std::move(s), Dense::identity(n, n)};
-  if (const std::optional<Rotated> rotated = rotate_at_once(a, true)) return normalised(*rotated);
+  if (largest_of(a) == 0)
+    return {Dense::identity(m, n), std::vector<double>(static_cast<size_t>(n)), Dense::identity(n, n)};
+  if (const std::optional<Rotated> rotated = rotate_at_once(a, true)) return normalised(*rotated, m, n);
   const Prepared prepared(a, is_large_problem(n, true));
-  const Dense x = prepared.triangle();
-  Dense rotations;
-  orthogonalise(x.view(), prepared.is_upper(), &rotations);
-  const std::vector<double> lengths = lengths_of(x.view());
-  const std::vector<size_t> rank = columns_by_length(lengths);
-  Dense u = Dense::identity(m, n), v = Dense::identity(n, n);
-  for (int64_t j = 0; j < x.columns(); ++j) {
-    const size_t from = rank[static_cast<size_t>(j)];
-    s[static_cast<size_t>(j)] = std::scalbn(lengths[from], prepared.exponent());
-    for (int64_t i = 0; i < x.rows(); ++i) u(i, j) = x(i, static_cast<int64_t>(from)) / lengths[from];
-    std::copy_n(rotations.view().column(static_cast<int64_t>(from)), x.rows(), v.view().column(j));
-  }
-  return {prepared.left(u), std::move(s), prepared.right(v)};
+  Rotated rotated{prepared.triangle(), {}};
+  orthogonalise(rotated.x.view(), prepared.is_upper(), &rotated.v);
+  Factors out = normalised(rotated, m, n, prepared.exponent());
+  return {prepared.left(out.u), std::move(out.s), prepared.right(out.v)};
 }
 
 std::vector<double> jacobi_values(const View& a) {

@@ -97,8 +97,7 @@ class PivotedPanel {
     const int64_t k = first_ + steps, m = a_.rows - k, n = a_.columns - k;
     if (m <= 0 || n <= 0) return;
     const View f = f_.block(steps, 0, n, steps);
-    for (int64_t j = 0; j < f.columns; ++j)
-      for (int64_t i = 0; i < n; ++i) f(i, j) = -f(i, j);
+    negate(f);
     multiply({a_.block(k, first_, m, steps), f, false, true}, a_.block(k, k, m, n), true);
     parallel_ranges(n, task_columns, [&](int64_t begin, int64_t end) {
       for (int64_t j = k + begin; j < k + end; ++j) {

@@ -43,8 +43,7 @@ void solve_triangular_inplace(const View& a, const View& b, const TriangularOpti
     if (count == 0) continue;
     const View part = options.transpose ? a.block(j, begin, size, count) : a.block(begin, j, count, size);
     const Dense minus = Dense::copy_of(x);
-    for (int64_t c = 0; c < minus.columns(); ++c)
-      for (int64_t i = 0; i < size; ++i) minus.view()(i, c) = -minus.view()(i, c);
+    negate(minus.view());
     multiply({part, minus.view(), options.transpose, false}, b.block(begin, 0, count, b.columns), true);
   }
 }
