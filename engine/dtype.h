@@ -125,4 +125,19 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   return f(bool{});
 }
 
+/// Calls `f` with an unsigned integer of the size of `dtype`'s elements: for what only moves them.
+template <class F>
+decltype(auto) visit_word(DType dtype, F&& f) {
+  switch (size_of(dtype)) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    default:
+      return f(uint64_t{});
+  }
+}
+
 }  // namespace headroom::engine

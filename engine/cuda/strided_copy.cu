@@ -38,16 +38,7 @@ void copy_as(const Tensor& destination, const Tensor& source) {
 }  // namespace
 
 void strided_copy(const Tensor& destination, const Tensor& source) {
-  switch (size_of(source.dtype())) {
-    case 1:
-      return copy_as<uint8_t>(destination, source);
-    case 2:
-      return copy_as<uint16_t>(destination, source);
-    case 4:
-      return copy_as<uint32_t>(destination, source);
-    default:
-      return copy_as<uint64_t>(destination, source);
-  }
+  visit_word(source.dtype(), [&](auto word) { copy_as<decltype(word)>(destination, source); });
 }
 
 }  // namespace headroom::engine::cuda

@@ -40,16 +40,7 @@ void cache_as(const CacheTokenCall& c) {
 }
 
 void run_cache_token(CacheTokenCall& c) {
-  switch (size_of(c.cache.dtype())) {
-    case 1:
-      return cache_as<uint8_t>(c);
-    case 2:
-      return cache_as<uint16_t>(c);
-    case 4:
-      return cache_as<uint32_t>(c);
-    default:
-      return cache_as<uint64_t>(c);
-  }
+  visit_word(c.cache.dtype(), [&](auto word) { cache_as<decltype(word)>(c); });
 }
 
 }  // namespace

@@ -60,16 +60,7 @@ void run_as(GatherCall& c) {
 
 void run(GatherCall& c) {
   check_range("gather", c.x, c.at.n, c.given);
-  switch (size_of(c.x.dtype())) {
-    case 1:
-      return run_as<uint8_t>(c);
-    case 2:
-      return run_as<uint16_t>(c);
-    case 4:
-      return run_as<uint32_t>(c);
-    default:
-      return run_as<uint64_t>(c);
-  }
+  visit_word(c.x.dtype(), [&](auto word) { run_as<decltype(word)>(c); });
 }
 
 template <class T>

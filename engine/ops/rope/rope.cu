@@ -101,9 +101,8 @@ void run_table(RopeTableCall& c) {
 }  // namespace
 
 void register_rope() {
-  for (Op<RopeCall>* op : {&rope_op, &rope_grad_op}) {
+  for (Op<RopeCall>* op : {&rope_op, &rope_grad_op})
     add_strided_kernels(*op, "packs", run<float>, run<double>, run<bf16>);
-  }
   add_kernel(rope_table_op, "pair by pair", DType::i64, run_table);
 }
 
