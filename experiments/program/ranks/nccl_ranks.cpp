@@ -1,4 +1,4 @@
-#include "experiments/program/ranks/nccl_ranks.h"
+#include "experiments/program/ranks/ranks.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "engine/error.h"
 #include "engine/tensor.h"
 #include "experiments/program/ranks/module.h"
+#include "experiments/program/ranks/nccl_calls.h"
 
 namespace headroom::experiments {
 namespace {

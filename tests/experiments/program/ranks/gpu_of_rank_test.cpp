@@ -1,4 +1,4 @@
-#include "experiments/program/ranks/gpu_of_rank.h"
+#include "experiments/program/ranks/ranks.h"
 
 #include "tests/support/catch.h"
 #include "tests/support/environment.h"

@@ -1,6 +1,6 @@
 // Tensors between ranks over NCCL: the program's module on a stand-in for NCCL (tests/cuda/nccl), the emulated card,
 // and ranks that are threads.
-#include "experiments/program/ranks/nccl_ranks.h"
+#include "experiments/program/ranks/ranks.h"
 
 #include <dlfcn.h>
 
@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/device_stream.h"
 #include "engine/error.h"
+#include "experiments/program/ranks/nccl_calls.h"
 #include "tests/support/environment.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/tasks/training/fixture.h"
