@@ -188,11 +188,7 @@ void run(RunArguments& arguments) {
       return series_news(so_far, series, told);
     };
   }
-  std::optional<LearningWatch> learning;
-  if (!arguments.is_quiet) {
-    learning.emplace(study, arguments.out);
-    options.watch = learning->around(options.watch);
-  }
+  if (!arguments.is_quiet) options.watch = with_learning_watch(study, arguments.out, options.watch);
   const bool has_ended = run_trials(study, options);
   if (ranks) tasks::told_by_first(*ranks, "", tasks::endless_patience);
   ranks.reset();
