@@ -3,10 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "experiments/program/serve/emerging.h"
 #include "experiments/program/serve/guard.h"
 #include "experiments/program/serve/http_server.h"
-#include "experiments/program/serve/run_curves.h"
+#include "experiments/program/serve/run_figures.h"
 #include "experiments/program/serve/run_reader.h"
 
 namespace headroom::experiments {

@@ -1,4 +1,4 @@
-#include "experiments/program/serve/run_curves.h"
+#include "experiments/program/serve/run_figures.h"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,53 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/program/serve/emerging.h"
+#include "experiments/output/plot/svg.h"
+#include "experiments/studies/analysis/verdict.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/pages/answer.h"
+#include "experiments/studies/pages/figure.h"
+#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/store.h"
+#include "experiments/studies/toml/complaints.h"
 
 namespace headroom::experiments {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr size_t most_trials = 200, most_points = 300, most_spots = 40, most_kept = 1000;
+
+/// The study of a run; if an earlier program stored it, the shipped one with its id.
+Study study_of(const StoredRun& run, const std::string& config) {
+  try {
+    return stored_study(config, run.profile);
+  } catch (const ConfigError&) {
+    return load_study(run.study, run.profile);
+  }
+}
+
+Json made(const StoredRun& run) {
+  const auto facts = RunStore(run.store(), RunStore::Access::read).study();
+  const auto config = facts.find("config");
+  if (config == facts.end()) return Json::object();
+  const Study study = study_of(run, config->second);
+  const Analysis results = analyse(collect_results(study, run.folder.parent_path().parent_path()));
+  const std::vector<Verdict>& verdicts = results.verdicts();
+  const bool is_any_judged = std::any_of(verdicts.begin(), verdicts.end(),
+                                         [](const Verdict& v) { return v.status != VerdictStatus::not_run; });
+  Json json = {{"answer", answer(results).words}, {"headline", ""}};
+  if (is_any_judged) json["headline"] = headline(results);
+  const std::vector<Figure> figures = study_figures(results);
+  const auto main = std::find_if(figures.begin(), figures.end(), [](const Figure& f) { return f.is_main; });
+  if (main != figures.end()) json.update(figure_json(main->plot, main->caption));
+  return json;
+}
 
 /// About `most_points` of the finite points at most, including the first and the last; every few have a text for a
 /// pointer.
@@ -40,8 +77,38 @@ Layer layer_of(std::vector<std::pair<int64_t, double>> points, const std::string
 
 }  // namespace
 
-nlohmann::ordered_json RunCurves::of(const RunSnapshot& snapshot, const std::vector<std::string>& ids,
-                                     const std::string& track, Scale scale) {
+Json figure_json(const Plot& plot, const std::string& caption) {
+  Json lines = Json::array();
+  for (const Layer& layer : plot.layers)
+    if (!layer.legend.empty() && !layer.marks.empty())
+      lines.push_back({{"name", layer.legend}, {"swatch", swatch_of(layer)}});
+  return {{"caption", caption},
+          {"wide", svg_of(plot)},
+          {"narrow", svg_of(plot, {.format = Format::narrow})},
+          {"named", has_names(plot, Format::wide, false)},
+          {"lines", std::move(lines)}};
+}
+
+Json EmergingResults::of(const RunSnapshot& snapshot) {
+  const int64_t ended = snapshot.state.finished + snapshot.state.failed;
+  const std::lock_guard lock(mutex_);
+  Kept& kept = kept_[snapshot.run.name()];
+  const auto begin = Clock::now();
+  if (kept.ended == ended || begin < kept.next) return kept.json;
+  try {
+    kept.json = made(snapshot.run);
+  } catch (const Error&) {
+    kept.json = Json::object();  // such as a store of another version; what is wrong with a store, its run's state says
+  }
+  kept.ended = ended;
+  kept.json["ended"] = ended;
+  constexpr int rest = 9;  // times as long as the making
+  kept.next = Clock::now() + (Clock::now() - begin) * rest;
+  return kept.json;
+}
+
+Json RunCurves::of(const RunSnapshot& snapshot, const std::vector<std::string>& ids, const std::string& track,
+                   Scale scale) {
   require(snapshot.is_read, "{}", snapshot.problem);
   std::vector<const TrialState*> trials;
   for (const TrialState& trial : snapshot.state.trials)
@@ -89,7 +156,7 @@ nlohmann::ordered_json RunCurves::of(const RunSnapshot& snapshot, const std::vec
         fmt::format("{}: from {} to {}. ", name, rounded(layer.marks.front().y), rounded(layer.marks.back().y));
     plot.layers.push_back(std::move(layer));
   }
-  nlohmann::ordered_json json = {{"tracks", tracks}};
+  Json json = {{"tracks", tracks}};
   if (plot.layers.empty()) return json;
   plot.x = fit_axis(Scale::linear, steps);
   plot.y = fit_axis(scale, values);
