@@ -100,6 +100,29 @@ std::optional<int> wait_for(pid_t child, double seconds) {
   }
 }
 
+/// Starts `program` without waiting: drops its output and lets it outlive us. Throws Error if it cannot be started.
+void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments) {
+  FileActions actions;
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) actions.discard(descriptor);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // A process group of its own: Ctrl-C on our terminal is not meant for it.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  try {
+    spawn(program, arguments, actions, &attributes);
+  } catch (...) {
+    posix_spawnattr_destroy(&attributes);
+    throw;
+  }
+  posix_spawnattr_destroy(&attributes);
+}
+
+/// A name on PATH, or a path.
+std::optional<std::filesystem::path> program_of(const std::string& text) {
+  if (text.find('/') == std::string::npos) return find_program(text);
+  return access(text.c_str(), X_OK) == 0 ? std::make_optional<std::filesystem::path>(text) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> find_program(const std::string& name) {
@@ -135,20 +158,18 @@ std::string joined_lines(std::string_view text) {
   return out;
 }
 
-void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments) {
-  FileActions actions;
-  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) actions.discard(descriptor);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // A process group of its own: Ctrl-C on our terminal is not meant for it.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  try {
-    spawn(program, arguments, actions, &attributes);
-  } catch (...) {
-    posix_spawnattr_destroy(&attributes);
-    throw;
+void open_page(const std::filesystem::path& page) {
+  const std::string target = std::filesystem::absolute(page).string();
+  // BROWSER is a list and the user's choice, so nothing else is tried after it.
+  if (const char* const browser = std::getenv("BROWSER"); browser && *browser) {
+    std::istringstream list(browser);
+    for (std::string entry; std::getline(list, entry, ':');)
+      if (const auto program = program_of(entry)) return start_program(*program, {target});
+    fail("BROWSER={}: there is no such program; the report is {}", browser, target);
   }
-  posix_spawnattr_destroy(&attributes);
+  for (const char* name : {"xdg-open", "open"})
+    if (const auto program = find_program(name)) return start_program(*program, {target});
+  fail("no browser: BROWSER is not set and xdg-open is not installed; the report is {}", target);
 }
 
 }  // namespace headroom::experiments

@@ -24,7 +24,7 @@ ProgramResult run_program(const std::filesystem::path& program, const std::vecto
 /// Joins the non-empty lines of a program's output with "; ".
 std::string joined_lines(std::string_view text);
 
-/// Starts `program` without waiting: drops its output and lets it outlive us. Throws Error if it cannot be started.
-void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+/// Opens a page in BROWSER, else with xdg-open (macOS: open), without waiting. Throws Error if there is none.
+void open_page(const std::filesystem::path& page);
 
 }  // namespace headroom::experiments

@@ -9,7 +9,7 @@
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
-#include "experiments/output/open.h"
+#include "experiments/output/program.h"
 #include "experiments/output/terminal_look.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"

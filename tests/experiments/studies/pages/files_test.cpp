@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "experiments/output/file.h"
-#include "experiments/output/open.h"
 #include "experiments/output/plot/converter.h"
 #include "experiments/output/plot/pgf.h"
 #include "experiments/output/plot/svg.h"
