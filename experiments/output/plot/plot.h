@@ -67,4 +67,9 @@ struct Plot {
 /// A plot's data as CSV: line, x, value, ends of its interval, values of the seeds, for all panels. RFC 4180.
 std::string plot_csv(const Plot& plot);
 
+/// The plot's lines as a picture of pgfplots, for \input in a LaTeX document: values with their intervals, axes and
+/// legend, in the document's own type. Small panels' lines join the large panel's; a panel below is a picture of its
+/// own. Maps of cells are left out. Every text is escaped.
+std::string pgf_of(const Plot& plot);
+
 }  // namespace headroom::experiments

@@ -10,7 +10,6 @@
 #include "experiments/output/file.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/converter.h"
-#include "experiments/output/plot/pgf.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/analysis/curve.h"

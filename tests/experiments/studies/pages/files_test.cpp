@@ -4,7 +4,6 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/plot/converter.h"
-#include "experiments/output/plot/pgf.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/program.h"
 #include "experiments/output/text.h"
