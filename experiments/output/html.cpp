@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/error.h"
 #include "experiments/output/page_assets.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
@@ -22,6 +23,14 @@ std::string class_html(Role role) {
                                       "muted mono", "notes", "why",      "bad",     "example",  "of"};
   const std::string name = names[static_cast<size_t>(role)];
   return name.empty() ? "" : fmt::format(" class=\"{}\"", name);
+}
+
+/// The text of an asset such as "output/assets/page.css", starting with a newline. Throws Error if there is none.
+std::string page_asset(const std::string& name) {
+  const auto& all = page_assets();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PageAsset& one) { return one.name == name; });
+  require(found != all.end(), "page_asset: the program holds no file {}", name);
+  return "\n" + found->text;
 }
 
 std::string element(const std::string& name, const std::string& html) {
