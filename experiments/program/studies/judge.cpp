@@ -19,9 +19,8 @@
 #include "experiments/studies/pages/verdict_file.h"
 #include "experiments/studies/toml/document.h"
 #include "experiments/studies/words/verdict_words.h"
-#include "experiments/tools/judge/judge_page.h"
+#include "experiments/tools/judge/judge_output.h"
 #include "experiments/tools/judge/judged.h"
-#include "experiments/tools/judge/junit.h"
 #include "experiments/tools/judge/looks_kept.h"
 #include "experiments/tools/judge/readers/readers.h"
 

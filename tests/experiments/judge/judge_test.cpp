@@ -6,8 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "experiments/tools/judge/judge_page.h"
-#include "experiments/tools/judge/junit.h"
+#include "experiments/tools/judge/judge_output.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

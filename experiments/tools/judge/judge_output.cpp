@@ -1,4 +1,4 @@
-#include "experiments/tools/judge/judge_page.h"
+#include "experiments/tools/judge/judge_output.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
+#include "experiments/output/text.h"
 #include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/analysis/curve.h"
 #include "experiments/studies/pages/answer.h"
@@ -124,6 +125,29 @@ std::string judge_page(const Analysis& r, const std::vector<std::string>& notes,
                fold("Claims file", {code(r.resolved_config)})},
               "about"));
   return as_html(page);
+}
+
+std::string junit_xml(const std::string& suite, const std::vector<Verdict>& verdicts,
+                      const std::vector<std::string>& notes) {
+  const auto failed =
+      std::count_if(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.status == VerdictStatus::fail; });
+  const auto skipped = std::count_if(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return !is_decided(v); });
+  std::string xml = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" "
+      "skipped=\"{}\">\n",
+      escape(one_line(suite)), verdicts.size(), failed, skipped);
+  for (const Verdict& v : verdicts) {
+    const std::string says = escape(one_line(sentence(v)));
+    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\">", escape(one_line(suite)),
+                       escape(one_line(claim_name(v.claim))));
+    if (v.status == VerdictStatus::fail) xml += fmt::format("<failure message=\"{}\"/>", says);
+    else if (!is_decided(v)) xml += fmt::format("<skipped message=\"{}\"/>", says);
+    else xml += fmt::format("<system-out>{}</system-out>", says);
+    xml += "</testcase>\n";
+  }
+  std::string said;
+  for (const std::string& note : notes) said += one_line(note) + "\n";
+  return xml + (said.empty() ? "" : fmt::format("  <system-out>{}</system-out>\n", escape(said))) + "</testsuite>\n";
 }
 
 }  // namespace headroom::experiments
