@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "engine/error.h"
+#include "experiments/tools/judge/readers/json_leaves.h"
 #include "experiments/tools/judge/readers/logs.h"
-#include "experiments/tools/judge/readers/yaml.h"
 #include "tests/experiments/judge/judge.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"

@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -11,6 +12,11 @@ using ForeignJson = nlohmann::json;
 
 /// Parses JSON as Python writes it: NaN and Infinity are strings. A discarded value for other text.
 ForeignJson foreign_json(const std::string& text);
+
+/// Reads the first document of a small YAML file: maps, lists, nulls, and every other scalar as text. Throws Error
+/// "FILE:LINE: …" for broken YAML, for what is too large or too deep, and for aliases, which no program writes into the
+/// files that we read and which a hostile one nests until they fill memory.
+ForeignJson read_yaml(const std::filesystem::path& file);
 
 /// Calls f(path, text) for every string, number and flag of a JSON value, by its dotted path below `path`. Lists and
 /// nulls are left out, as they are no setting and no number; so is what lies deeper than 32 or has a path over 500

@@ -5,8 +5,8 @@
 
 #include "engine/error.h"
 #include "experiments/studies/run/store/database.h"
+#include "experiments/tools/judge/readers/json_leaves.h"
 #include "experiments/tools/judge/readers/logs.h"
-#include "experiments/tools/judge/readers/yaml.h"
 #include "models/files/entries_of.h"
 #include "models/files/regular_file.h"
 

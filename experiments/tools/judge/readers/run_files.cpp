@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "engine/error.h"
+#include "experiments/tools/judge/readers/json_leaves.h"
+#include "experiments/tools/judge/readers/logs.h"
 #include "models/files/entries_of.h"
 #include "models/files/regular_file.h"
 
@@ -82,6 +85,44 @@ std::vector<RunFile> run_files(const fs::path& path, std::vector<std::string>& p
   std::vector<RunFile> files;
   add_folder(path, 0, files, problems);
   return files;
+}
+
+std::map<std::string, std::string> settings_in(const fs::path& path) {
+  std::map<std::string, std::string> settings;
+  for (const fs::path& part : path.parent_path()) {
+    std::istringstream items(part.string());
+    for (std::string item; std::getline(items, item, ',');)
+      if (const size_t equals = item.find('='); equals != std::string::npos && equals > 0)
+        settings[item.substr(0, equals)] = item.substr(equals + 1);
+  }
+  return settings;
+}
+
+std::map<std::string, std::string> hydra_settings(const fs::path& path, std::vector<std::string>& problems) {
+  constexpr int most_levels = 5;  // a logger's folders lie between a run's folder and its files
+  std::error_code none;
+  fs::path folder = path;
+  for (int level = 0; !fs::is_regular_file(folder / ".hydra/config.yaml", none); ++level) {
+    if (level == most_levels || !folder.has_relative_path()) return {};
+    folder = folder.parent_path();
+  }
+  std::map<std::string, std::string> settings;
+  attempt(problems, [&] {
+    each_leaf(read_yaml(folder / ".hydra/config.yaml"), "",
+              [&](const std::string& key, std::string text) { settings[key] = std::move(text); });
+  });
+  attempt(problems, [&] {
+    const ForeignJson overrides = read_yaml(folder / ".hydra/overrides.yaml");
+    if (!overrides.is_array()) return;
+    for (const ForeignJson& override : overrides) {
+      if (!override.is_string()) continue;
+      const auto text = override.get<std::string>();
+      const size_t begin = text.find_first_not_of('+'), equals = text.find('=');
+      if (text.starts_with("~") || equals == std::string::npos || begin >= equals) continue;
+      settings.emplace(text.substr(begin, equals - begin), text.substr(equals + 1));
+    }
+  });
+  return settings;
 }
 
 }  // namespace headroom::experiments

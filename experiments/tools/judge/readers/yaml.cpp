@@ -1,4 +1,4 @@
-#include "experiments/tools/judge/readers/yaml.h"
+#include "experiments/tools/judge/readers/json_leaves.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
