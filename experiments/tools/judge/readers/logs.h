@@ -32,9 +32,6 @@ ForeignRun read_wandb_file(const std::filesystem::path& file, std::vector<std::s
 /// The run in a folder of MLflow's file store, with params/, metrics/ and meta.yaml.
 ForeignRun read_mlflow_folder(const std::filesystem::path& folder, std::vector<std::string>& problems);
 
-/// The runs in a SQLite file of MLflow or of Optuna, or the trials of a store of ours.
-std::vector<ForeignRun> read_sqlite_runs(const std::filesystem::path& file, std::vector<std::string>& problems);
-
 /// The runs in a database of MLflow.
 std::vector<ForeignRun> read_mlflow_database(const Database& database);
 

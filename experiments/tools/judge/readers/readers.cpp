@@ -1,8 +1,13 @@
 #include "experiments/tools/judge/readers/readers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/error.h"
+#include "experiments/studies/config/trial_facts.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/studies/run/store/database.h"
 #include "experiments/tools/judge/readers/logs.h"
 #include "experiments/tools/judge/readers/run_files.h"
 #include "experiments/tools/judge/readers/table.h"
@@ -39,6 +44,34 @@ std::vector<ForeignRun> read_event_folders(const std::vector<RunFile>& files, st
   }
   for (auto& [folder, run] : runs)
     if (!run.source.empty()) out.push_back(std::move(run));
+  return out;
+}
+
+/// A trial of ours: its settings, and its metrics by the names that a CSV of ours has.
+ForeignRun own_trial(const TrialRecord& trial, const fs::path& file) {
+  ForeignRun run{.source = fmt::format("{}:{}", file.string(), trial.id.substr(0, 8)),
+                 .parameters = trial_facts(trial.config).settings,
+                 .metrics = {}};
+  if (trial.status != TrialStatus::finished) run.end = RunEnd::failed, run.said = trial.message;
+  if (trial.ended > 0) run.began = trial.ended - trial.seconds, run.ended = trial.ended;
+  for (const auto& [name, value] : trial.test) run.metrics["test." + name][trial.steps] = value;
+  for (const auto& [name, value] : trial.validation) run.metrics["validation." + name][trial.steps] = value;
+  return run;
+}
+
+/// The runs in a SQLite file of MLflow or of Optuna, or the trials of a store of ours.
+std::vector<ForeignRun> read_sqlite_runs(const fs::path& file, std::vector<std::string>& problems) {
+  std::vector<ForeignRun> out;
+  attempt(problems, [&] {
+    if (file.filename() == "store.sqlite")
+      return RunStore(file, RunStore::Access::read).each([&](TrialRecord&& trial) {
+        out.push_back(own_trial(trial, file));
+      });
+    const Database database(file, true);
+    if (database.has_table("runs") && database.has_table("metrics")) out = read_mlflow_database(database);
+    else if (database.has_table("trial_params") && database.has_table("studies")) out = read_optuna_database(database);
+    else problems.push_back(file.string() + ": a database, but neither MLflow's nor Optuna's");
+  });
   return out;
 }
 
