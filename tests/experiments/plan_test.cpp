@@ -19,7 +19,6 @@
 #include "experiments/tools/plan/answer.h"
 #include "experiments/tools/plan/measured_choice.h"
 #include "experiments/tools/plan/plan_page.h"
-#include "experiments/tools/plan/usual_heads.h"
 #include "models/costs.h"
 #include "tasks/attention_lags.h"
 #include "tasks/theory/bound_terms.h"

@@ -18,7 +18,6 @@
 #include "experiments/tools/plan/measured_choice.h"
 #include "experiments/tools/plan/plan_page.h"
 #include "experiments/tools/plan/study_run.h"
-#include "experiments/tools/plan/usual_heads.h"
 #include "models/config_names.h"
 #include "models/positions.h"
 #include "tasks/data/locate.h"

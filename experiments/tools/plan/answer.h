@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/tools/plan/allocation_plan.h"
+#include "experiments/tools/plan/cost_plan.h"
 #include "experiments/tools/plan/measured_choice.h"
 
 namespace headroom::experiments {
@@ -41,6 +42,15 @@ std::vector<HeadChoice> curves_behind(const AllocationPlan& plan, const std::vec
 /// The advice for a sum of earlier tokens: what curves_behind() it say, with the bound beside it, or what the bound
 /// says.
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<HeadChoice>& measured = {});
+
+/// The advice for a width at which no study here measured `task` (--for): the number of heads of the nearest measured
+/// width where the two are alike, the usual width of heads for text, and for other tasks the way to the bound. `found`
+/// holds the curves of the task at other widths, at least one.
+PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<HeadChoice>& found);
+
+/// The advice on a model of which only sizes are known: its own heads where they are of the usual width, else the usual
+/// ones; its own, and to try others, where it is no wider than what was measured; and what halving them would save.
+PlanAnswer usual_answer(const CostPlan& plan);
 
 /// What measured curves say, a row for each: its positions, the best number of heads, those that are as good, not
 /// decided and worse, and where it was measured.

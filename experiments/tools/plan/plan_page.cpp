@@ -15,7 +15,6 @@
 #include "experiments/output/plot/plot.h"
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
-#include "experiments/tools/plan/usual_heads.h"
 
 namespace headroom::experiments {
 namespace {

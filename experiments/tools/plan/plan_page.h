@@ -6,7 +6,6 @@
 
 #include "experiments/tools/plan/allocation_plan.h"
 #include "experiments/tools/plan/answer.h"
-#include "experiments/tools/plan/cost_plan.h"
 
 namespace headroom::experiments {
 

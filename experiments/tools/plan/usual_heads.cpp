@@ -1,4 +1,4 @@
-#include "experiments/tools/plan/usual_heads.h"
+#include "experiments/tools/plan/answer.h"
 
 #include <fmt/ranges.h>
 
