@@ -1,4 +1,4 @@
-#include "experiments/tools/bench/rates.h"
+#include "experiments/tools/bench/profile_table.h"
 
 #include <algorithm>
 #include <chrono>
