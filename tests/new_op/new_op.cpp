@@ -1,5 +1,4 @@
 #include "experiments/tools/new_op/new_op.h"
-#include "experiments/tools/new_op/formulas.h"
 
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 #include "engine/transfer.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/tools/new_op/formulas.h"
 #include "experiments/tools/new_op/new_op.h"
 
 namespace headroom::experiments {

@@ -1,7 +1,6 @@
-#include "experiments/tools/new_op/formulas.h"
-
 #include <algorithm>
-#include <vector>
+
+#include "experiments/tools/new_op/new_op.h"
 
 namespace headroom::experiments {
 namespace {

@@ -13,7 +13,6 @@
 
 #include "engine/dispatch/op.h"
 #include "engine/error.h"
-#include "experiments/tools/new_op/formulas.h"
 
 namespace headroom::experiments {
 namespace {
