@@ -16,6 +16,37 @@
 #include "tasks/data/sha256.h"
 
 namespace headroom::experiments {
+namespace {
+
+/// The text of --parts: without any, the same as in files written before the option existed.
+std::string parts_text(const FinetuneArguments& a) {
+  return a.shares == 1 ? std::to_string(a.parts) : fmt::format("{} --parts {}", a.parts, a.shares);
+}
+
+void add_data_options(Command command, FinetuneDataArguments& data) {
+  command.option("--text FILE", data.text, "a text file to train on: the next token, in windows of --context tokens")
+      .path_by(tasks::named_text);
+  command
+      .option("--table FILE", data.table,
+              "labelled sentences to train a classifier on: a table with tabs, its columns named in the first line")
+      .path_by(tasks::named_text);
+  command.option("--text-column COLUMN", data.text_column,
+                 "of the sentences (default: the only one beside the label's)");
+  command.option("--label-column COLUMN", data.label_column, "of the class numbers, from 0");
+  command.option("--max-examples N", data.max_examples, "train on the first N sentences only");
+  command
+      .option("--validate FILE", data.validate,
+              "a text or table to measure on before and after (default: the last tenth of the training file, which is "
+              "not trained on)")
+      .path_by(tasks::named_text);
+  command.option("--validate-column COLUMN", data.validate_column,
+                 "of the sentences there (default: the only one beside the label's)");
+  command.option("--validate-tokens N", data.validate_tokens, "of a text, measure on the first N tokens");
+  command.option("--context T", data.context,
+                 "tokens of a window of the text (default: 256, or the model's where that is shorter)");
+}
+
+}  // namespace
 
 void check_numbers(const FinetuneArguments& a) {
   require(a.batch >= 1, "--batch: {} is below 1", a.batch);
@@ -90,15 +121,6 @@ void check_memory(const FinetuneArguments& a, const models::TransformerConfig& g
        bytes_text(limit.bytes), advice);
 }
 
-namespace {
-
-/// The text of --parts: without any, the same as in files written before the option existed.
-std::string parts_text(const FinetuneArguments& a) {
-  return a.shares == 1 ? std::to_string(a.parts) : fmt::format("{} --parts {}", a.parts, a.shares);
-}
-
-}  // namespace
-
 tasks::FinetuneSettings settings_of(const FinetuneArguments& a, const FinetuneData& data, int64_t steps) {
   tasks::FinetuneSettings settings{{"MODEL", tasks::sha256_of_model(a.model)},
                                    {"--train", trained_words(a)},
@@ -114,33 +136,6 @@ tasks::FinetuneSettings settings_of(const FinetuneArguments& a, const FinetuneDa
   for (auto& setting : data.settings()) settings.push_back(std::move(setting));
   return settings;
 }
-
-namespace {
-
-void add_data_options(Command command, FinetuneDataArguments& data) {
-  command.option("--text FILE", data.text, "a text file to train on: the next token, in windows of --context tokens")
-      .path_by(tasks::named_text);
-  command
-      .option("--table FILE", data.table,
-              "labelled sentences to train a classifier on: a table with tabs, its columns named in the first line")
-      .path_by(tasks::named_text);
-  command.option("--text-column COLUMN", data.text_column,
-                 "of the sentences (default: the only one beside the label's)");
-  command.option("--label-column COLUMN", data.label_column, "of the class numbers, from 0");
-  command.option("--max-examples N", data.max_examples, "train on the first N sentences only");
-  command
-      .option("--validate FILE", data.validate,
-              "a text or table to measure on before and after (default: the last tenth of the training file, which is "
-              "not trained on)")
-      .path_by(tasks::named_text);
-  command.option("--validate-column COLUMN", data.validate_column,
-                 "of the sentences there (default: the only one beside the label's)");
-  command.option("--validate-tokens N", data.validate_tokens, "of a text, measure on the first N tokens");
-  command.option("--context T", data.context,
-                 "tokens of a window of the text (default: 256, or the model's where that is shorter)");
-}
-
-}  // namespace
 
 Option add_finetune_options(Command command, FinetuneArguments& a) {
   add_model_argument(command, a.model);
