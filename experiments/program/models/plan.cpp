@@ -197,7 +197,7 @@ void say_measured(const PlanArguments& arguments) {
     out["choices"] = nlohmann::ordered_json::parse(choices_json(found));
     return fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
-  const int columns = static_cast<int>(output_columns());
+  const size_t columns = output_columns();
   for (const PlanAnswer& answer : answers) print_text("{}\n", answer_text(answer, columns));
   print_text("{}", measured_text(found, columns));
   say_page(arguments);
@@ -228,9 +228,8 @@ void plan(PlanArguments arguments) {
     return;
   }
   const size_t columns = output_columns();
-  const auto answer_columns = static_cast<int>(columns);
-  if (answer) print_text("{}", answer_text(*answer, answer_columns));
-  else if (costs) print_text("{}\n", answer_text(usual_answer(*costs), answer_columns));
+  if (answer) print_text("{}", answer_text(*answer, columns));
+  else if (costs) print_text("{}\n", answer_text(usual_answer(*costs), columns));
   if (allocation && arguments.has_tables) print_text("\n{}", allocation_text(*allocation, columns));
   if (costs) print_text("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
   if (costs || arguments.has_tables) print_text("\n{}", basis_text(allocation.has_value(), columns));

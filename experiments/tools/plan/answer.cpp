@@ -95,9 +95,9 @@ std::string options_with(const HeadChoice& choice, Standing standing) {
 std::string series_text(const HeadChoice& choice) { return choice.series.empty() ? "" : ", " + choice.series; }
 
 /// How many characters a line may have.
-size_t lines_of(int columns) {
-  constexpr int usual = 80, narrowest = 40;
-  return static_cast<size_t>(columns > 0 ? std::max(columns, narrowest) : usual);
+size_t lines_of(size_t columns) {
+  constexpr size_t usual = 80, narrowest = 40;
+  return columns > 0 ? std::max(columns, narrowest) : usual;
 }
 
 std::string percent_text(const HeadChoice& choice) { return fmt::format("{:.0f} %", 100 * (choice.margin - 1)); }
@@ -226,7 +226,7 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<HeadChoice>& 
                   : "none"};
 }
 
-std::string measured_text(const std::vector<HeadChoice>& measured, int columns) {
+std::string measured_text(const std::vector<HeadChoice>& measured, size_t columns) {
   Cells rows{{"positions", "use", "as good", "open", "worse", "D", "steps", "seeds", "measured by"}};
   for (const HeadChoice& choice : measured) {
     rows.push_back({positions_in_words(choice.positions),
@@ -264,7 +264,7 @@ nlohmann::ordered_json answer_json(const PlanAnswer& answer) {
   return out;
 }
 
-std::string answer_text(const PlanAnswer& answer, int columns) {
+std::string answer_text(const PlanAnswer& answer, size_t columns) {
   const size_t wide = lines_of(columns);
   std::string out = wrapped(answer.advice, wide, 4) + "\n";
   for (const auto& [label, text] : answer_rows(answer))

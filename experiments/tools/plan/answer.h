@@ -54,9 +54,9 @@ PlanAnswer usual_answer(const CostPlan& plan);
 
 /// What measured curves say, a row for each: its positions, the best number of heads, those that are as good, not
 /// decided and worse, and where it was measured.
-std::string measured_text(const std::vector<HeadChoice>& measured, int columns = 0);
+std::string measured_text(const std::vector<HeadChoice>& measured, size_t columns = 0);
 
 /// The advice, and below it the rest; no line is wider than `columns` characters, 80 where that is 0.
-std::string answer_text(const PlanAnswer& answer, int columns = 0);
+std::string answer_text(const PlanAnswer& answer, size_t columns = 0);
 
 }  // namespace headroom::experiments
