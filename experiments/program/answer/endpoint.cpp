@@ -18,20 +18,6 @@ constexpr const char* json_type = "application/json; charset=utf-8";
 
 HttpAnswer json_answer(std::string body) { return {200, json_type, std::move(body), ""}; }
 
-/// One of the requests that wait.
-class Waiting {
- public:
-  explicit Waiting(std::atomic<int>& all) : all_(all), count_(++all) {}
-  ~Waiting() { --all_; }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  bool is_too_many() const { return count_ > most_waiting; }
-
- private:
-  std::atomic<int>& all_;
-  const int count_;
-};
-
 /// Cancels a request's texts when nobody reads them any more.
 struct Wanted {
   explicit Wanted(std::shared_ptr<TextBatch> texts) : batch(std::move(texts)) {}
@@ -72,8 +58,8 @@ HttpAnswer Endpoint::answer(const HttpRequest& request) {
 }
 
 HttpAnswer Endpoint::complete(const HttpRequest& request, bool is_chat) {
-  const Waiting waiting(waiting_);
-  if (waiting.is_too_many()) return protocol_error(503, "too many requests are waiting; ask again in a few seconds");
+  const auto place = place_among(waiting_, most_waiting);
+  if (!place) return protocol_error(503, "too many requests are waiting; ask again in a few seconds");
   CompletionRequest wanted;
   std::shared_ptr<Wanted> texts;
   try {

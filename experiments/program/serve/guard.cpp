@@ -65,6 +65,12 @@ HttpAnswer Guard::check(const HttpRequest& request) const {
   return {};
 }
 
+std::shared_ptr<void> place_among(std::atomic<int>& taken, int most) {
+  const bool is_free = taken++ < most;
+  const std::shared_ptr<void> place(&taken, [&taken](void*) { --taken; });
+  return is_free ? place : nullptr;
+}
+
 std::string random_token() {
   std::random_device source;
   std::string token;

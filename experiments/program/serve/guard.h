@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+#include <memory>
 #include <string>
 
 #include "experiments/program/serve/http_server.h"
@@ -24,6 +26,9 @@ constexpr const char* foreign_host = "the Host header names another machine";
 
 /// 128 random bits in hexadecimal digits.
 std::string random_token();
+
+/// A place among `most`, given back when its last copy is gone; null if none is free. `taken` counts those that ask.
+std::shared_ptr<void> place_among(std::atomic<int>& taken, int most);
 
 /// True if an address can only be reached from this machine: 127.x.y.z, ::1 or localhost.
 bool is_loopback(const std::string& address);

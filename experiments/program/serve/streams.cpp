@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "experiments/program/serve/guard.h"
 #include "experiments/program/serve/run_files.h"
 #include "experiments/program/serve/run_json.h"
 #include "experiments/studies/pages/index_page.h"
@@ -18,19 +19,6 @@ using Clock = std::chrono::steady_clock;
 /// The limit on streams: each one polls for its next event, and remembers what it has sent.
 constexpr int most_streams = 32;
 std::atomic<int> open_streams{0};
-
-/// Holds a place among the open streams for its lifetime.
-class Place {
- public:
-  Place() : is_free_(open_streams.fetch_add(1) < most_streams) {}
-  ~Place() { --open_streams; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  bool is_free() const { return is_free_; }
-
- private:
-  const bool is_free_;
-};
 
 /// The load of the machine, refreshed every few seconds.
 class CalmMachine {
@@ -51,8 +39,8 @@ class CalmMachine {
 /// Streams the non-empty results of `state`; otherwise, now and then, a comment, which lets the server notice that the
 /// page has gone.
 HttpAnswer stream(const std::function<std::string()>& state) {
-  const auto place = std::make_shared<Place>();
-  if (!place->is_free()) return plain_answer(503, "too many pages are open");
+  const auto place = place_among(open_streams, most_streams);
+  if (!place) return plain_answer(503, "too many pages are open");
   HttpAnswer answer;
   answer.next_event = [place, state, last = Clock::now()]() mutable -> std::optional<std::string> {
     const std::string data = state();
