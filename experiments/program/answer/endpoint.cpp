@@ -18,15 +18,6 @@ constexpr const char* json_type = "application/json; charset=utf-8";
 
 HttpAnswer json_answer(std::string body) { return {200, json_type, std::move(body), ""}; }
 
-/// Cancels a request's texts when nobody reads them any more.
-struct Wanted {
-  explicit Wanted(std::shared_ptr<TextBatch> texts) : batch(std::move(texts)) {}
-  ~Wanted() { batch->cancel(); }
-  Wanted(const Wanted&) = delete;
-  Wanted& operator=(const Wanted&) = delete;
-  std::shared_ptr<TextBatch> batch;
-};
-
 }  // namespace
 
 HttpAnswer protocol_error(int status, const std::string& why) {
@@ -61,12 +52,12 @@ HttpAnswer Endpoint::complete(const HttpRequest& request, bool is_chat) {
   const auto place = place_among(waiting_, most_waiting);
   if (!place) return protocol_error(503, "too many requests are waiting; ask again in a few seconds");
   CompletionRequest wanted;
-  std::shared_ptr<Wanted> texts;
+  std::shared_ptr<TextBatch> texts;  // cancelled when nobody reads them any more
   try {
     wanted = read_request(request.body, is_chat, model_, tokenizer_);
-    std::shared_ptr<TextBatch> batch = service_.add(wanted.orders);
+    const std::shared_ptr<TextBatch> batch = service_.add(wanted.orders);
     if (!batch) return protocol_error(503, "too many texts are waiting; ask again in a few seconds");
-    texts = std::make_shared<Wanted>(std::move(batch));
+    texts.reset(batch.get(), [batch](TextBatch* unread) { unread->cancel(); });
   } catch (const BadRequest& error) {
     return {400, json_type, error_json(400, error.what(), error.param()), ""};
   } catch (const Error& error) {
@@ -79,8 +70,8 @@ HttpAnswer Endpoint::complete(const HttpRequest& request, bool is_chat) {
     out.next_event = [texts, response, has_failed = false]() mutable -> std::optional<std::string> {
       if (has_failed) return std::nullopt;
       try {
-        texts->batch->is_done();
-        return response->events(*texts->batch);
+        texts->is_done();
+        return response->events(*texts);
       } catch (const Error& error) {
         has_failed = true;
         return "data: " + error_json(500, error.what()) + "\n\n";
@@ -90,14 +81,14 @@ HttpAnswer Endpoint::complete(const HttpRequest& request, bool is_chat) {
   }
   wanted.orders.clear();
   try {
-    while (!texts->batch->wait()) {
+    while (!texts->wait()) {
       if (ends_) return protocol_error(503, "the server ends");
       if (request.has_left && request.has_left()) return {};  // nobody reads it
     }
   } catch (const Error& error) {
     return protocol_error(500, error.what());
   }
-  return json_answer(response->whole(*texts->batch));
+  return json_answer(response->whole(*texts));
 }
 
 }  // namespace headroom::experiments
