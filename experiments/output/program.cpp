@@ -106,15 +106,10 @@ void start_program(const std::filesystem::path& program, const std::vector<std::
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) actions.discard(descriptor);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
+  const std::unique_ptr<posix_spawnattr_t, int (*)(posix_spawnattr_t*)> held(&attributes, posix_spawnattr_destroy);
   // A process group of its own: Ctrl-C on our terminal is not meant for it.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  try {
-    spawn(program, arguments, actions, &attributes);
-  } catch (...) {
-    posix_spawnattr_destroy(&attributes);
-    throw;
-  }
-  posix_spawnattr_destroy(&attributes);
+  spawn(program, arguments, actions, &attributes);
 }
 
 /// A name on PATH, or a path.

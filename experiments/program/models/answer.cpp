@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <string>
 #include <thread>
@@ -47,18 +46,12 @@ void answer(const AnswerArguments& arguments) {
   if (!is_loopback(arguments.listen.host)) write_note("headroom: anybody who can reach this address can use the model");
   write_note("headroom: Ctrl-C ends it");
   std::thread answering([&] { server.run(); });
-  const auto end = [&] {
+  const std::shared_ptr<void> at_the_end(nullptr, [&](void*) {
     endpoint.end();
     server.stop();
     answering.join();
-  };
-  try {
-    service.run(is_to_end);
-  } catch (...) {
-    end();
-    throw;
-  }
-  end();
+  });
+  service.run(is_to_end);
 }
 
 }  // namespace
