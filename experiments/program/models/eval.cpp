@@ -58,6 +58,12 @@ nlohmann::ordered_json with_warnings(nlohmann::ordered_json out, const models::M
   return out;
 }
 
+/// Keeps the first `most` of the items; 0: all.
+template <class Item>
+void keep_first(std::vector<Item>& items, int64_t most) {
+  if (most > 0 && std::ssize(items) > most) items.resize(static_cast<size_t>(most));
+}
+
 tasks::ChoiceFile items_of(const EvalArguments& arguments) {
   const bool is_table = !arguments.form.empty();
   if (!is_table && !arguments.answers.empty())
@@ -70,8 +76,7 @@ tasks::ChoiceFile items_of(const EvalArguments& arguments) {
   } else {
     file = tasks::read_choices(arguments.choices);
   }
-  if (arguments.max_items > 0 && file.items.size() > static_cast<size_t>(arguments.max_items))
-    file.items.resize(static_cast<size_t>(arguments.max_items));
+  keep_first(file.items, arguments.max_items);
   return file;
 }
 
@@ -132,8 +137,7 @@ void eval_classes(const EvalArguments& arguments) {
                                    .bos = bos ? std::optional(static_cast<int32_t>(*bos)) : std::nullopt,
                                    .longest = description.context};
   std::vector<tasks::LabelledSentence> items = tasks::read_sentences(arguments.classify, table, *tokenizer).items;
-  if (arguments.max_items > 0 && std::ssize(items) > arguments.max_items)
-    items.resize(static_cast<size_t>(arguments.max_items));
+  keep_first(items, arguments.max_items);
   const auto model = arguments.model.load(*files);
   const auto count = static_cast<double>(items.size());
   tasks::ClassPredictions p;
@@ -149,13 +153,6 @@ void eval_classes(const EvalArguments& arguments) {
   nlohmann::ordered_json json{{"accuracy", p.accuracy}, {"cross_entropy", p.cross_entropy}, {"items", items.size()}};
   add_text_cut(cut, json);
   print_json(with_warnings(std::move(json), description));
-}
-
-/// The first --max-tokens of a text's tokens (0: all).
-std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments& arguments) {
-  if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
-    tokens.resize(static_cast<size_t>(arguments.max_tokens));
-  return tokens;
 }
 
 /// The number of windows that go through the layers together. Weights outside memory are read from the file once for
@@ -281,7 +278,8 @@ void eval(EvalArguments& arguments, bool has_context) {
                                          .cache = arguments.model.cache_types(description.config),
                                          .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
-  const std::vector<int32_t> tokens = tokens_of(text, arguments);
+  std::vector<int32_t> tokens = text;
+  keep_first(tokens, arguments.max_tokens);
   const auto model = arguments.model.load(*files);
   std::unique_ptr<models::Transformer> base;
   if (!arguments.against.empty()) {
