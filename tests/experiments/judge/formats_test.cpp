@@ -14,16 +14,6 @@ namespace {
 
 using namespace testing;
 
-std::string data_file(const std::string& name) {
-  return (std::filesystem::path(source_root()) / "tests/experiments/judge/data" / name).string();
-}
-
-ForeignRuns read_bytes_as(const std::string& name, const std::string& bytes) {
-  const TemporaryFolder folder;
-  write_bytes(folder / name, bytes);
-  return read_runs({(folder / name).string()}, {});
-}
-
 /// Runs by their names, without what differs from writing to writing.
 std::map<std::string, ForeignRun> by_name(const ForeignRuns& runs) {
   std::map<std::string, ForeignRun> named;
@@ -92,9 +82,9 @@ TEST_CASE("loggers say when runs began and ended") {
   CHECK(trial.began == 1795950419.582835);                                                // 2026-11-29 11:06:59.582835
   CHECK(read_runs({data_file("optuna.log")}, {}).runs.at(0).began == 1795966269.446396);  // in a zone: +00:00
   const ForeignRuns zoned =
-      read_bytes_as("a.log",
-                    "{\"op_code\":0,\"study_name\":\"s\"}\n"
-                    "{\"op_code\":4,\"study_id\":0,\"datetime_start\":\"2026-11-29T12:06:59.5+01:00\"}\n");
+      read_as("a.log",
+              "{\"op_code\":0,\"study_name\":\"s\"}\n"
+              "{\"op_code\":4,\"study_id\":0,\"datetime_start\":\"2026-11-29T12:06:59.5+01:00\"}\n");
   CHECK(zoned.runs.at(0).began == 1795950419.5);
   RunRoles roles;
   roles.metric = "value";
@@ -110,24 +100,23 @@ TEST_CASE("loggers say when runs began and ended") {
 
 TEST_CASE("Optuna's journal tells in its first line what it is, and is read as far as it is whole") {
   const std::string text = read_bytes(data_file("optuna.log"));
-  for (const char* name : {"a.log", "a.journal", "a.jsonl", "a.db", "a"})
-    CHECK(read_bytes_as(name, text).runs.size() == 18);
-  const ForeignRuns whole = read_bytes_as("a.log", text);
+  for (const char* name : {"a.log", "a.journal", "a.jsonl", "a.db", "a"}) CHECK(read_as(name, text).runs.size() == 18);
+  const ForeignRuns whole = read_as("a.log", text);
   for (size_t length = 0; length < text.size(); length += 97) {
-    const ForeignRuns cut = read_bytes_as("a.log", text.substr(0, length));
+    const ForeignRuns cut = read_as("a.log", text.substr(0, length));
     for (size_t i = 0; i < cut.runs.size(); ++i)
       if (cut.runs[i].end == RunEnd::finished) REQUIRE(cut.runs[i].metrics == whole.runs[i].metrics);
   }
   const std::string study = "{\"op_code\":0,\"study_name\":\"s\"}\n", trial = "{\"op_code\":4,\"study_id\":0}\n";
   const std::string end = "{\"op_code\":6,\"trial_id\":0,\"state\":1,\"values\":[0.5,NaN]}\n";
   const ForeignRuns small =
-      read_bytes_as("a.log", study + study + trial + end + "{\"op_code\":6,\"trial_id\":0,\"state\":3}\n");
+      read_as("a.log", study + study + trial + end + "{\"op_code\":6,\"trial_id\":0,\"state\":3}\n");
   REQUIRE(small.runs.size() == 1);
   CHECK(small.runs[0].end == RunEnd::finished);  // nothing changes a trial that has ended
   CHECK(small.runs[0].metrics.at("value").at(0) == 0.5);
   CHECK(std::isnan(small.runs[0].metrics.at("value_1").at(0)));
-  CHECK(read_bytes_as("a.log", study + trial + "{\"op_code\":1,\"study_id\":0}\n" + trial).runs.empty());
-  const ForeignRuns hostile = read_bytes_as(
+  CHECK(read_as("a.log", study + trial + "{\"op_code\":1,\"study_id\":0}\n" + trial).runs.empty());
+  const ForeignRuns hostile = read_as(
       "a.log", study + trial +
                    "{\"op_code\":5,\"trial_id\":-1}\n{\"op_code\":\"x\"}\n[]\n7\n{\"op_code\":5,\"trial_id\":0,\"param_"
                    "name\":[],"
@@ -157,17 +146,17 @@ TEST_CASE("lm-evaluation-harness: a file is a run, and its tasks' metrics have n
   CHECK(roles.seed == "random_seed");
   CHECK(roles.series == std::vector<std::string>{"variant"});
   const ForeignRun args =
-      read_bytes_as("results_1.json",
-                    "{\"results\":{\"t\":{\"acc,none\":0.5,\"acc_stderr,none\":\"N/A\",\"f1,a\":NaN}},"
-                    "\"config\":{\"model\":\"hf\",\"model_args\":\"pretrained=a/b,dtype=float32,ids=[1,2],=,x\"}}")
+      read_as("results_1.json",
+              "{\"results\":{\"t\":{\"acc,none\":0.5,\"acc_stderr,none\":\"N/A\",\"f1,a\":NaN}},"
+              "\"config\":{\"model\":\"hf\",\"model_args\":\"pretrained=a/b,dtype=float32,ids=[1,2],=,x\"}}")
           .runs.at(0);
   CHECK(parameter(args, "pretrained") == "a/b");
   CHECK(parameter(args, "ids") == "[1,2]");
   CHECK(std::isnan(args.metrics.at("t/f1,a").at(0)));
   const std::string bytes = read_bytes(runs.runs.at(0).source);
   for (size_t length = 1; length < bytes.size(); length += 131)
-    CHECK_FALSE(read_bytes_as("results_1.json", bytes.substr(0, length)).problems.empty());
-  CHECK(read_bytes_as("results_1.json", "[{\"loss\": 1}, {\"loss\": 2}]").runs.size() == 2);  // not the harness's
+    CHECK_FALSE(read_as("results_1.json", bytes.substr(0, length)).problems.empty());
+  CHECK(read_as("results_1.json", "[{\"loss\": 1}, {\"loss\": 2}]").runs.size() == 2);  // not the harness's
 }
 
 TEST_CASE("Hydra's multirun: settings by dotted names and what was chosen of each group") {

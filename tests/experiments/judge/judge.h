@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "experiments/studies/words/verdict_words.h"
 #include "experiments/tools/judge/judged.h"
 #include "experiments/tools/judge/readers/readers.h"
+#include "tests/support/catch.h"
 #include "tests/support/folder.h"
 
 namespace headroom::testing {
@@ -42,6 +44,18 @@ class Judging {
   experiments::ForeignRuns runs;
   experiments::JudgedRuns judged;
 };
+
+/// The runs in a file of that name with these bytes.
+inline experiments::ForeignRuns read_as(const std::string& name, const std::string& bytes) {
+  const TemporaryFolder folder;
+  write_bytes(folder / name, bytes);
+  return experiments::read_runs({(folder / name).string()}, {});
+}
+
+/// A file or folder of data/.
+inline std::string data_file(const std::string& name) {
+  return (std::filesystem::path(source_root()) / "tests/experiments/judge/data" / name).string();
+}
 
 inline const std::string muon_claim =
     "[[claim]]\nkind = \"less_than\"\nseries = \"muon\"\nthan = { series = \"adamw\" }\n";

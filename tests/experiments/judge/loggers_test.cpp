@@ -13,12 +13,10 @@ namespace {
 
 using namespace testing;
 
-std::filesystem::path data() { return std::filesystem::path(source_root()) / "tests/experiments/judge/data"; }
-
 /// The verdict on a file or folder of data/, whose parameters have names of their logger's.
 Verdict verdict_on(const std::string& name, const std::string& runs, const std::string& key = "", size_t count = 18) {
   Judging judging(runs + muon_claim + key);
-  std::filesystem::copy(data() / name, judging.folder / name, std::filesystem::copy_options::recursive);
+  std::filesystem::copy(data_file(name), judging.folder / name, std::filesystem::copy_options::recursive);
   judging.paths = {(judging.folder / name).string()};
   const Verdict verdict = judging.verdicts().at(0);
   CHECK(judging.runs.runs.size() == count);
@@ -48,7 +46,7 @@ TEST_CASE("one sweep gives the same numbers from every logger") {
 
 TEST_CASE("a logger's file that is cut anywhere gives what is whole, and says that it is cut") {
   for (const char* name : {"tensorboard/optimizer=muon,lr=0.002,seed=1/events.out.tfevents.1", "wandb"}) {
-    std::filesystem::path file = data() / name;
+    std::filesystem::path file = data_file(name);
     if (std::filesystem::is_directory(file)) file = std::filesystem::directory_iterator(file)->path();
     const bool is_wandb = file.extension() == ".wandb";
     const std::string bytes = read_bytes(file);
@@ -98,9 +96,8 @@ TEST_CASE("a W&B run without an end is running, and one that ended badly has fai
 }
 
 TEST_CASE("a database that is neither MLflow's nor Optuna's, or none at all, is named") {
-  const TemporaryFolder folder;
-  write_bytes(folder / "a.db", "not a database, whatever its name says, and longer than a header of SQLite has to be");
-  const ForeignRuns runs = read_runs({(folder / "a.db").string()}, {});
+  const ForeignRuns runs =
+      read_as("a.db", "not a database, whatever its name says, and longer than a header of SQLite has to be");
   CHECK(runs.runs.empty());
   CHECK(contains(runs.problems.at(0), "a.db"));
 }

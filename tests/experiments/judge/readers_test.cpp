@@ -6,27 +6,18 @@
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
-namespace {
 
 using namespace testing;
-
-ForeignRuns read(const std::string& name, const std::string& text) {
-  const TemporaryFolder folder;
-  write_bytes(folder / name, text);
-  return read_runs({(folder / name).string()}, {});
-}
-
-}  // namespace
 
 TEST_CASE("a file that is cut anywhere gives the runs that are whole, and names the rest") {
   const std::string csv = "arm,seed,test_loss\na,0,2.301\na,1,2.302\nb,0,2.401\n";
   const std::string json =
       "{\"arm\": \"a\", \"seed\": 0, \"test_loss\": 2.301}\n{\"arm\": \"a\", \"seed\": 1, \"test_loss\": 2.302}\n";
   for (const auto& [name, text] : {std::pair{std::string("r.csv"), csv}, {std::string("r.jsonl"), json}}) {
-    const ForeignRuns whole = read(name, text);
+    const ForeignRuns whole = read_as(name, text);
     CHECK(whole.problems.empty());
     for (size_t length = 0; length < text.size(); ++length) {
-      const ForeignRuns cut = read(name, text.substr(0, length));
+      const ForeignRuns cut = read_as(name, text.substr(0, length));
       REQUIRE(cut.runs.size() <= whole.runs.size());
       bool is_whole = true;
       for (size_t i = 0; i < cut.runs.size(); ++i) is_whole = is_whole && cut.runs[i].metrics == whole.runs[i].metrics;
@@ -38,32 +29,32 @@ TEST_CASE("a file that is cut anywhere gives the runs that are whole, and names 
 
 TEST_CASE(
     "the last line of a CSV counts without an end, and is doubtful where its last cell is shorter than all others") {
-  const ForeignRuns whole = read("r.csv", "arm,loss\na,2.301\nb,2.402");
+  const ForeignRuns whole = read_as("r.csv", "arm,loss\na,2.301\nb,2.402");
   CHECK(whole.runs.size() == 2);
   CHECK(whole.problems.empty());
-  const ForeignRuns doubtful = read("r.csv", "arm,loss\na,2.301\nb,2.4");
+  const ForeignRuns doubtful = read_as("r.csv", "arm,loss\na,2.301\nb,2.4");
   CHECK(doubtful.runs.size() == 2);
   CHECK(contains(doubtful.problems.at(0),
                  "r.csv:3: the last line has no end, so its last cell, \"2.4\", may be cut short"));
-  CHECK(read("r.csv", "arm,loss\na,2.301\nb").runs.size() == 1);
-  CHECK(read("r.csv", "arm,loss\na,2.301\nb,\"2.4").runs.size() == 1);
+  CHECK(read_as("r.csv", "arm,loss\na,2.301\nb").runs.size() == 1);
+  CHECK(read_as("r.csv", "arm,loss\na,2.301\nb,\"2.4").runs.size() == 1);
 }
 
 TEST_CASE("uneven rows, open quotes, double columns and broken lines are named") {
-  CHECK(contains(read("r.csv", "a,loss\n1,2\n1,2,3\n1\n").problems.at(0), "3 (3 cells), 4 (1 cells)"));
-  CHECK(contains(read("r.csv", "a,loss\n1,2\n\"1,2\n3,4\n").problems.at(0), "3 (its quote is never closed)"));
-  CHECK(contains(read("r.csv", "a,a\n1,2\n").problems.at(0), "two columns are called \"a\""));
-  const ForeignRuns lines =
-      read("r.jsonl", "{\"loss\": 1}\nnonsense\n[1]\n{\"loss\": NaN, \"t\": \"NaN\\\" x\"}\n{\"loss\": -Infinity}\n");
+  CHECK(contains(read_as("r.csv", "a,loss\n1,2\n1,2,3\n1\n").problems.at(0), "3 (3 cells), 4 (1 cells)"));
+  CHECK(contains(read_as("r.csv", "a,loss\n1,2\n\"1,2\n3,4\n").problems.at(0), "3 (its quote is never closed)"));
+  CHECK(contains(read_as("r.csv", "a,a\n1,2\n").problems.at(0), "two columns are called \"a\""));
+  const ForeignRuns lines = read_as(
+      "r.jsonl", "{\"loss\": 1}\nnonsense\n[1]\n{\"loss\": NaN, \"t\": \"NaN\\\" x\"}\n{\"loss\": -Infinity}\n");
   CHECK(lines.runs.size() == 3);
   CHECK(contains(lines.problems.at(0), "left out: 2"));
 }
 
 TEST_CASE("a JSON document over many lines: one object, or a list of them") {
-  CHECK(read("r.json", "{\n \"results\": {\"hellaswag\": {\"acc,none\": 0.5}}\n}\n")
+  CHECK(read_as("r.json", "{\n \"results\": {\"hellaswag\": {\"acc,none\": 0.5}}\n}\n")
             .runs.at(0)
             .metrics.count("results.hellaswag.acc,none") == 1);
-  CHECK(read("r.json", "[\n {\"loss\": 1},\n {\"loss\": 2}\n]\n").runs.size() == 2);
+  CHECK(read_as("r.json", "[\n {\"loss\": 1},\n {\"loss\": 2}\n]\n").runs.size() == 2);
 }
 
 TEST_CASE("bytes of any kind neither crash nor hang") {
@@ -76,7 +67,7 @@ TEST_CASE("bytes of any kind neither crash nor hang") {
                                   std::string("a,loss\n") + std::string(3 << 20, '"'), std::string(1 << 20, ','),
                                   std::string("step,loss\n1e300,1\n-5,2\nnan,3\n"), std::string("\x1f\x8b\x08 broken")})
     for (const char* name : {"r.csv", "r.jsonl"}) {
-      const ForeignRuns runs = read(name, text);
+      const ForeignRuns runs = read_as(name, text);
       RunRoles roles;
       guess_roles(roles, runs.runs, true);
       if (!roles.metric.empty() && !runs.runs.empty()) inventory(runs, roles, judged_runs(runs, roles), 80);
@@ -85,16 +76,16 @@ TEST_CASE("bytes of any kind neither crash nor hang") {
 
 TEST_CASE("rows of several runs: by seed and arm, by their own column, or where the steps start again") {
   const ForeignRuns by_seed =
-      read("r.csv", "arm,seed,step,lr,loss\na,0,1,0.1,3\na,1,1,0.1,3.1\na,0,2,0.05,2\na,1,2,0.05,2.1\n");
+      read_as("r.csv", "arm,seed,step,lr,loss\na,0,1,0.1,3\na,1,1,0.1,3.1\na,0,2,0.05,2\na,1,2,0.05,2.1\n");
   REQUIRE(by_seed.runs.size() == 2);
   CHECK(by_seed.runs[0].metrics.at("loss") == std::map<int64_t, double>{{1, 3}, {2, 2}});
-  const ForeignRuns by_run = read("r.csv", "run,step,loss\nx,1,3\ny,1,3.1\nx,2,2\ny,2,2.1\n");
+  const ForeignRuns by_run = read_as("r.csv", "run,step,loss\nx,1,3\ny,1,3.1\nx,2,2\ny,2,2.1\n");
   CHECK(by_run.runs.size() == 2);
-  const ForeignRuns by_step = read("r.jsonl",
-                                   "{\"epoch\":0.5,\"step\":10,\"loss\":3}\n{\"epoch\":1,\"step\":20,\"loss\":2}\n"
-                                   "{\"epoch\":1,\"step\":30,\"loss\":1}\n");
+  const ForeignRuns by_step = read_as("r.jsonl",
+                                      "{\"epoch\":0.5,\"step\":10,\"loss\":3}\n{\"epoch\":1,\"step\":20,\"loss\":2}\n"
+                                      "{\"epoch\":1,\"step\":30,\"loss\":1}\n");
   CHECK(by_step.runs.at(0).metrics.at("loss") == std::map<int64_t, double>{{10, 3}, {20, 2}, {30, 1}});
-  const ForeignRuns by_start = read("r.csv", "step,loss\n1,3\n2,2\n1,3.1\n2,2.1\n");
+  const ForeignRuns by_start = read_as("r.csv", "step,loss\n1,3\n2,2\n1,3.1\n2,2.1\n");
   CHECK(by_start.runs.size() == 2);
   CHECK(contains(by_start.problems.at(0), "nothing else tells their runs apart"));
 }
