@@ -60,12 +60,18 @@ step() {
   return $((f > 0))
 }
 
-# What -Dcuda=emulated needs beside the launcher's packages.
-boost_context() {
-  echo 'int main() {}' | c++ -x c++ - -lboost_context -o /dev/null 2>/dev/null || [ "$(id -u)" != 0 ] ||
-    (apt-get install -y --no-install-recommends libboost-context-dev ||
-      { apt-get update && apt-get install -y --no-install-recommends libboost-context-dev; }) >/dev/null 2>&1
+# wants PACKAGES COMMAND…: installs them where the command fails and root asks.
+wants() {
+  local packages=$1
+  shift
+  # shellcheck disable=SC2086
+  "$@" >/dev/null 2>&1 || [ "$(id -u)" != 0 ] || apt-get install -y --no-install-recommends $packages >/dev/null 2>&1 ||
+    { apt-get update && apt-get install -y --no-install-recommends $packages; } >/dev/null 2>&1
 }
+# tool NAME PACKAGE: the same where the program is missing.
+tool() { wants "$2" command -v "$1"; }
+# What -Dcuda=emulated needs beside the launcher's packages.
+boost_context() { echo 'int main() {}' | wants libboost-context-dev c++ -x c++ - -lboost_context -o /dev/null; }
 
 # The newest of NAME, NAME-14, NAME-15, … on PATH.
 newest() { compgen -c "$1" | grep -E "^${1//+/\\+}(-[0-9]+)?$" | sort -V | tail -n 1; }
@@ -100,12 +106,6 @@ format() {
   tool=$(newest clang-format)
   [ -n "$tool" ] || { echo "clang-format: not installed"; return 77; }
   git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs "$tool" --dry-run --Werror
-}
-
-# tool NAME PACKAGE: installs the package where NAME is missing and root asks.
-tool() {
-  command -v "$1" >/dev/null || [ "$(id -u)" != 0 ] || apt-get install -y --no-install-recommends "$2" >/dev/null 2>&1 ||
-    { apt-get update && apt-get install -y --no-install-recommends "$2"; } >/dev/null 2>&1
 }
 
 docs() {
