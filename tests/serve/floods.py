@@ -110,39 +110,9 @@ def pour(port, start, part, most):
     return sent
 
 
-def endless_headers(port):
-    return pour(port, b"GET / HTTP/1.1\r\n" + HOST, b"A: b\r\n", (32 if SHORT else 160) << 20)
-
-
-def one_header_line(port):
-    return pour(port, b"GET / HTTP/1.1\r\n" + HOST + b"A: ", b"b", (64 if SHORT else 520) << 20)
-
-
-def endless_address(port):
-    return pour(port, b"GET /", b"a", (16 if SHORT else 128) << 20)
-
-
-def chunked_body(port):
-    return pour(port, b"POST /api/run/a/b/note HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n",
-                b"10000\r\n" + b"x" * 65536 + b"\r\n", (32 if SHORT else 300) << 20)
-
-
-def body_without_length(port):
-    return pour(port, b"POST /api/run/a/b/note HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n\r\n", b"x" * 65536,
-                (32 if SHORT else 300) << 20)
-
-
-def giant_length(port):
-    sent = 0
-    for method in (b"POST", b"GET", b"PUT"):
-        sent += pour(port, method + b" /api/run/a/b/note HTTP/1.1\r\n" + HOST + b"Content-Length: 99999999999\r\n\r\n",
-                     b"x" * 65536, (16 if SHORT else 150) << 20)
-    return sent
-
-
 def many_ranges(port):
     with contextlib.suppress(OSError), connect(port) as client:
-        client.sendall(b"GET /files/big.html HTTP/1.1\r\n" + HOST + b"Range: bytes=" + b",".join([b"0-"] * 1200) +
+        client.sendall(BIG + b"Range: bytes=" + b",".join([b"0-"] * 1200) +
                        b"\r\nConnection: close\r\n\r\n")
         got = 0
         while part := client.recv(1 << 16):
@@ -173,22 +143,6 @@ def held_open(port, count, first, drip, seconds):
     return 0
 
 
-def dripping_headers(port):
-    return held_open(port, 100 if SHORT else 400, b"GET / HTTP/1.1\r\n" + HOST + b"A: ", b"b", 4 if SHORT else 16)
-
-
-def dripping_lines(port):
-    return held_open(port, 100 if SHORT else 600, b"GET /", b"a", 3 if SHORT else 12)
-
-
-def unread_pages(port):
-    return held_open(port, 100 if SHORT else 400, b"GET /files/big.html HTTP/1.1\r\n" + HOST + b"\r\n", b"", 4 if SHORT else 10)
-
-
-def silent(port):
-    return held_open(port, 100 if SHORT else 400, b"", b"", 3 if SHORT else 8)
-
-
 def streams(port):
     """Ordinary requests are answered while all streams are taken, and the places are free when they have gone."""
     held_open(port, 60, b"GET /api/events HTTP/1.1\r\n" + HOST + b"\r\n", b"", 4)
@@ -205,11 +159,35 @@ def streams_of_nothing(port):
     return 0
 
 
-FLOODS = [endless_headers, one_header_line, endless_address, chunked_body, body_without_length, giant_length, many_ranges,
-          dripping_headers, dripping_lines, unread_pages, silent, streams, streams_of_nothing]
+def of(short, whole):
+    return short if SHORT else whole
 
 
-def outcome(flood, program, out, group):
+GET = b"GET / HTTP/1.1\r\n" + HOST
+NOTE = b" /api/run/a/b/note HTTP/1.1\r\n" + HOST
+BIG = b"GET /files/big.html HTTP/1.1\r\n" + HOST
+PART = b"x" * 65536
+FLOODS = {
+    "endless_headers": lambda port: pour(port, GET, b"A: b\r\n", of(32, 160) << 20),
+    "one_header_line": lambda port: pour(port, GET + b"A: ", b"b", of(64, 520) << 20),
+    "endless_address": lambda port: pour(port, b"GET /", b"a", of(16, 128) << 20),
+    "chunked_body": lambda port: pour(port, b"POST" + NOTE + b"Transfer-Encoding: chunked\r\n\r\n",
+                                      b"10000\r\n" + PART + b"\r\n", of(32, 300) << 20),
+    "body_without_length": lambda port: pour(port, b"POST" + NOTE + b"Content-Type: application/json\r\n\r\n", PART,
+                                             of(32, 300) << 20),
+    "giant_length": lambda port: sum(pour(port, method + NOTE + b"Content-Length: 99999999999\r\n\r\n", PART, of(16, 150) << 20)
+                                     for method in (b"POST", b"GET", b"PUT")),
+    "many_ranges": many_ranges,
+    "dripping_headers": lambda port: held_open(port, of(100, 400), GET + b"A: ", b"b", of(4, 16)),
+    "dripping_lines": lambda port: held_open(port, of(100, 600), b"GET /", b"a", of(3, 12)),
+    "unread_pages": lambda port: held_open(port, of(100, 400), BIG + b"\r\n", b"", of(4, 10)),
+    "silent": lambda port: held_open(port, of(100, 400), b"", b"", of(3, 8)),
+    "streams": streams,
+    "streams_of_nothing": streams_of_nothing,
+}
+
+
+def outcome(name, flood, program, out, group):
     """One line, and whether all is as it should be."""
     server = Server(program, out, group)
     visitor = Visitor(server.port)
@@ -240,7 +218,7 @@ def outcome(flood, program, out, group):
     if visitor.worst > MOST_WAIT or visitor.failed or not visitor.asked:
         trouble.append("%d of %d ordinary requests failed or waited" % (max(visitor.failed, 1), visitor.asked))
     print("%-4s %-20s %4d MB sent, %4d MiB held, longest wait %5.2f s%s" % (
-        "FAIL" if trouble else "ok", flood.__name__, sent / 1e6, held >> 20, visitor.worst,
+        "FAIL" if trouble else "ok", name, sent / 1e6, held >> 20, visitor.worst,
         "; " + "; ".join(trouble) if trouble else ""), flush=True)
     return not trouble
 
@@ -256,8 +234,8 @@ def main():
         out = pathlib.Path(folder)
         (out / "big.html").write_text("<p>words</p>\n" * 160000)
         try:
-            for flood in FLOODS:
-                passed += outcome(flood, program, out, group)
+            for name, flood in FLOODS.items():
+                passed += outcome(name, flood, program, out, group)
         finally:
             if group:
                 with contextlib.suppress(OSError):
