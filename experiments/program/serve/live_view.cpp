@@ -14,7 +14,6 @@
 #include "experiments/output/plot/colour.h"
 #include "experiments/program/serve/assets.h"
 #include "experiments/program/serve/run_files.h"
-#include "experiments/program/serve/run_json.h"
 #include "experiments/program/serve/streams.h"
 #include "experiments/studies/compare/comparison.h"
 #include "experiments/studies/pages/index_page.h"

@@ -1,4 +1,4 @@
-#include "experiments/program/serve/run_json.h"
+#include "experiments/program/serve/run_reader.h"
 
 #include <algorithm>
 #include <cmath>

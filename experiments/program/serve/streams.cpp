@@ -7,7 +7,6 @@
 
 #include "experiments/program/serve/guard.h"
 #include "experiments/program/serve/run_files.h"
-#include "experiments/program/serve/run_json.h"
 #include "experiments/studies/pages/index_page.h"
 
 namespace headroom::experiments {
