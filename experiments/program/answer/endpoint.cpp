@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
-#include "experiments/program/answer/response.h"
+#include "experiments/program/answer/protocol.h"
 
 namespace headroom::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/program/answer/request.h"
+#include "experiments/program/answer/protocol.h"
 
 #include <algorithm>
 #include <mutex>

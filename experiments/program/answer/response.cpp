@@ -1,4 +1,4 @@
-#include "experiments/program/answer/response.h"
+#include "experiments/program/answer/protocol.h"
 
 #include <fmt/format.h>
 
