@@ -63,26 +63,17 @@ bool has_left(int socket) {
 
 /// The state of a request that the library keeps.
 struct Exchange {
-  Exchange() = default;
-  ~Exchange() {
-    if (reserved_of != nullptr) *reserved_of -= reserved;
-  }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-
   /// Counts a body's bytes among those of all requests, until this one ends. False if there is no room; one always
   /// fits.
   bool reserve(uint64_t bytes, uint64_t most, std::atomic<uint64_t>& held) {
     const uint64_t before = held.fetch_add(bytes);
-    reserved = bytes;
-    reserved_of = &held;
+    reserved = std::shared_ptr<void>(nullptr, [bytes, &held](void*) { held -= bytes; });
     return before == 0 || before + bytes <= most;
   }
 
   HttpRequest request;
-  uint64_t reserved = 0;
-  std::atomic<uint64_t>* reserved_of = nullptr;
-  Response response;  ///< once it is known
+  std::shared_ptr<void> reserved;  ///< gives the bytes back
+  Response response;               ///< once it is known
   int status = 0;
   bool is_stream = false, is_checked = false, is_failed = false;
 };
