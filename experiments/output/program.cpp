@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -55,31 +56,30 @@ class TemporaryFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-class FileActions {
- public:
-  FileActions() { posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  void redirect(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  void discard(int descriptor) { posix_spawn_file_actions_addopen(&actions_, descriptor, "/dev/null", O_RDWR, 0); }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
+/// Files in place of a program's standard input, output and errors; -1: /dev/null.
+using Streams = std::array<int, 3>;
 
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-/// Starts `program`. Throws Error if the system refuses.
-pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, const FileActions& actions,
-            const posix_spawnattr_t* attributes) {
+/// Starts `program`, in a process group of its own if it `is_apart`. Throws Error if the system refuses.
+pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, const Streams& streams,
+            bool is_apart) {
   std::vector<std::string> texts{program.string()};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (const int file = streams[static_cast<size_t>(stream)]; file >= 0)
+      posix_spawn_file_actions_adddup2(&actions, file, stream);
+    else posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (is_apart) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
-  const int refused = posix_spawn(&child, texts[0].c_str(), actions.get(), attributes, pointers.data(), environ);
+  const int refused = posix_spawn(&child, texts[0].c_str(), &actions, &attributes, pointers.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
   require(refused == 0, "cannot run {}: {}", texts[0], std::generic_category().message(refused));
   return child;
 }
@@ -98,18 +98,6 @@ std::optional<int> wait_for(pid_t child, double seconds) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-}
-
-/// Starts `program` without waiting: drops its output and lets it outlive us. Throws Error if it cannot be started.
-void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments) {
-  FileActions actions;
-  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) actions.discard(descriptor);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const std::unique_ptr<posix_spawnattr_t, int (*)(posix_spawnattr_t*)> held(&attributes, posix_spawnattr_destroy);
-  // A process group of its own: Ctrl-C on our terminal is not meant for it.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  spawn(program, arguments, actions, &attributes);
 }
 
 /// A name on PATH, or a path.
@@ -136,11 +124,8 @@ ProgramResult run_program(const std::filesystem::path& program, const std::vecto
                           const std::string& input, double seconds) {
   TemporaryFile from, output, errors;
   from.write(input);
-  FileActions actions;
-  actions.redirect(from.descriptor(), STDIN_FILENO);
-  actions.redirect(output.descriptor(), STDOUT_FILENO);
-  actions.redirect(errors.descriptor(), STDERR_FILENO);
-  const std::optional<int> status = wait_for(spawn(program, arguments, actions, nullptr), seconds);
+  const Streams streams{from.descriptor(), output.descriptor(), errors.descriptor()};
+  const std::optional<int> status = wait_for(spawn(program, arguments, streams, false), seconds);
   require(status.has_value(), "{} did not end within {} s", program.string(), seconds);
   return {*status, output.read(), errors.read()};
 }
@@ -155,15 +140,17 @@ std::string joined_lines(std::string_view text) {
 
 void open_page(const std::filesystem::path& page) {
   const std::string target = std::filesystem::absolute(page).string();
+  // Its output is dropped, and it outlives us: Ctrl-C on our terminal is not meant for it.
+  const auto start = [&](const std::filesystem::path& program) { spawn(program, {target}, {-1, -1, -1}, true); };
   // BROWSER is a list and the user's choice, so nothing else is tried after it.
   if (const char* const browser = std::getenv("BROWSER"); browser && *browser) {
     std::istringstream list(browser);
     for (std::string entry; std::getline(list, entry, ':');)
-      if (const auto program = program_of(entry)) return start_program(*program, {target});
+      if (const auto program = program_of(entry)) return start(*program);
     fail("BROWSER={}: there is no such program; the report is {}", browser, target);
   }
   for (const char* name : {"xdg-open", "open"})
-    if (const auto program = find_program(name)) return start_program(*program, {target});
+    if (const auto program = find_program(name)) return start(*program);
   fail("no browser: BROWSER is not set and xdg-open is not installed; the report is {}", target);
 }
 
