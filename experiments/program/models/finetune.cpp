@@ -2,12 +2,8 @@
 
 #include <atomic>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "engine/allocator.h"
 #include "engine/error.h"

@@ -4,7 +4,6 @@
 #include <microhttpd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +11,6 @@
 #include <exception>
 #include <list>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "engine/error.h"

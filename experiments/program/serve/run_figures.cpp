@@ -6,12 +6,9 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/output/plot/svg.h"
 #include "experiments/studies/analysis/verdict.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/answer.h"

@@ -8,7 +8,6 @@
 
 #include "engine/error.h"
 #include "experiments/program/serve/run_files.h"
-#include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/toml/document.h"
 #include "models/files/entries_of.h"

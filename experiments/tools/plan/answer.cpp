@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <utility>
 
 #include "experiments/output/number.h"
 #include "experiments/output/wrap.h"
