@@ -7,16 +7,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
+#include <charconv>
 #include <condition_variable>
 #include <exception>
 #include <list>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/read_number.h"
 #include "experiments/program/serve/answer_bodies.h"
 #include "experiments/program/serve/connections.h"
-#include "experiments/program/serve/http_text.h"
 #include "experiments/program/serve/job_threads.h"
 #include "experiments/program/serve/listen_socket.h"
 
@@ -42,6 +45,31 @@ unsigned most_connections() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   return static_cast<unsigned>(std::clamp<rlim_t>((std::max<rlim_t>(files.rlim_cur, 128) - 128) / 2, 8, 512));
+}
+
+/// Decodes each %XX of an address; a % without two hexadecimal digits stays.
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* digits = text.data() + i + 1;
+    const bool is_code =
+        text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    decoded += is_code ? static_cast<char>(byte) : text[i];
+    if (is_code) i += 2;
+  }
+  return decoded;
+}
+
+/// The number in a Content-Length header; none if it has other characters than digits, or over ten of them.
+std::optional<uint64_t> length_in(std::string_view text) {
+  return text.size() > 10 ? std::nullopt : read_number<uint64_t>(text);
+}
+
+/// True if two header names are equal, ignoring case.
+bool is_same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 int socket_of(MHD_Connection* connection) {
