@@ -247,10 +247,8 @@ Response response_of_stream(const SharedStream& stream) {
 }
 
 Response response_of_file(FileToSend& file) {
-  const uint64_t size = file.size();
-  const int descriptor = file.release();
-  Response response(MHD_create_response_from_fd64(size, descriptor));
-  if (!response) close(descriptor);
+  Response response(MHD_create_response_from_fd64(file.size, file.descriptor));
+  if (response) file.descriptor = -1;  // it closes the file
   return response;
 }
 

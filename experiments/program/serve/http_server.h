@@ -23,24 +23,16 @@ struct HttpRequest {
   std::function<bool()> has_left{};  ///< whether the client has closed the connection, while its handler works
 };
 
-/// An open file sent from disk, so that large files take no memory however many clients read them.
-class FileToSend {
- public:
-  /// Takes over `descriptor`, a regular file's, and sends `size` bytes of it.
-  FileToSend(int descriptor, uint64_t size) : descriptor_(descriptor), size_(size) {}
+/// An open regular file sent from disk, so that large files take no memory however many clients read them.
+struct FileToSend {
+  int descriptor = -1;  ///< closed with this, unless something else has taken it and left -1
+  uint64_t size = 0;
+  FileToSend() = default;
   ~FileToSend() {
-    if (descriptor_ >= 0) close(descriptor_);
+    if (descriptor >= 0) close(descriptor);
   }
   FileToSend(const FileToSend&) = delete;
   FileToSend& operator=(const FileToSend&) = delete;
-
-  uint64_t size() const { return size_; }
-  /// Gives up the descriptor: the caller closes it.
-  int release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
-  uint64_t size_;
 };
 
 /// The answer to a request.

@@ -34,26 +34,16 @@ std::vector<std::string> html_in(const fs::path& folder) {
   return names;
 }
 
-/// A descriptor that is closed unless passed on.
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(int opened) : number(opened) {}
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-};
-
 /// Opens a path under `root`, both without links. Each step starts from the folder that the one before has opened, so
 /// no name can become a link in between. Returns -1 on failure, as does any step from -1.
 int opened_under(const fs::path& root, const fs::path& path) {
   int at = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   for (auto part = path.begin(); part != path.end(); ++part) {
-    const Descriptor folder(at);
+    const int folder = at;
     const bool is_last = std::next(part) == path.end();
     // O_NONBLOCK: a named pipe would wait for a writer.
-    at = openat(folder.number, part->c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_last ? O_NONBLOCK : O_DIRECTORY));
+    at = openat(folder, part->c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_last ? O_NONBLOCK : O_DIRECTORY));
+    close(folder);
   }
   return at;
 }
@@ -88,14 +78,14 @@ ServedFile served_file(const fs::path& out, const fs::path& folder, const std::s
   const fs::path root = fs::canonical(out, error);
   const fs::path place = error ? fs::path() : fs::canonical(folder, error);
   if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
+  const auto file = std::make_shared<FileToSend>();
   // The folder of all runs itself is ".", which leads nowhere else.
-  Descriptor file(opened_under(root, place.lexically_relative(root) / name));
+  file->descriptor = opened_under(root, place.lexically_relative(root) / name);
   struct stat status {};  // stays so where there is no file
-  fstat(file.number, &status);
-  if (!S_ISREG(status.st_mode) || is_store(file.number)) return {};
-  auto sent = std::make_shared<FileToSend>(file.number, static_cast<uint64_t>(status.st_size));
-  file.number = -1;
-  return {type->second, std::move(sent)};
+  fstat(file->descriptor, &status);
+  if (!S_ISREG(status.st_mode) || is_store(file->descriptor)) return {};
+  file->size = static_cast<uint64_t>(status.st_size);
+  return {type->second, file};
 }
 
 }  // namespace headroom::experiments
