@@ -51,17 +51,11 @@ TEST_CASE("an adapter is trained alone, and every command applies it", "[adapter
   const json against = run_json(folder, fmt::format("eval {} --adapter out --against {} --exact --text {} --context 32",
                                                     small_model(), small_model(), small_text()));
   CHECK(against["ppl_ratio"].get<double>() == Approx(after / before).epsilon(1e-5));  // the base is without it
-  const auto said = [&](const std::string& arguments) {
-    Program program(folder.path(), arguments);
-    INFO(program.err());
-    CHECK(program.wait() == 0);
-    return program.out();
-  };
   const std::vector<std::string> commands{"generate {} --prompt 'the text' --max-tokens 8 --temperature 0 --exact",
                                           "logits {} --prompt 'the cat'", "probe {} --text " + small_text()};
   for (const std::string& command : commands) {
     const std::string plain = fmt::format(fmt::runtime(command), small_model());
-    CHECK(said(plain) != said(plain + " --adapter out"));
+    CHECK(output_of(folder.path(), plain) != output_of(folder.path(), plain + " --adapter out"));
   }
 }
 

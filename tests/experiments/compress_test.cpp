@@ -139,15 +139,12 @@ TEST_CASE("without options the fewest bytes are found that are shown to lose no 
   const json held = run_json(folder, fmt::format(fmt::runtime(eval), "out", small_text(), half, "model"));
   CHECK(held["ppl"].get<double>() == Approx(made["after"]["perplexity"].get<double>()).epsilon(1e-5));
   CHECK_FALSE(fs::exists(folder / "out.losses"));
-  Program words(folder.path(), alone + " --force --budget loss=0.5");
-  REQUIRE(words.wait() == 0);
-  CHECK_THAT(words.out(), contains("\nkept     "));
-  CHECK_THAT(words.out(), contains(", needs ≤ 1.5×. This"));
+  const std::string words = output_of(folder.path(), alone + " --force --budget loss=0.5");
+  CHECK_THAT(words, contains("\nkept     "));
+  CHECK_THAT(words, contains(", needs ≤ 1.5×. This"));
   // What a search would keep cannot be kept over a file of somebody else's.
   headroom::testing::write_bytes(folder / "out.losses", "my losses");
-  Program other(folder.path(), alone + " --force");
-  CHECK(other.wait() == 1);
-  CHECK_THAT(other.err(), contains("out.losses: is no file of measured losses"));
+  CHECK_THAT(complaint(folder.path(), alone + " --force", 1), contains("out.losses: is no file of measured losses"));
   CHECK(read(folder / "out.losses") == "my losses");
 }
 
@@ -176,9 +173,7 @@ TEST_CASE("a measurement that was killed goes on where it was, to the same files
 
 TEST_CASE("every method has its line in --help-methods, whatever else is given", "[compress]") {
   const TemporaryFolder folder;
-  Program methods(folder.path(), "compress --help-methods");
-  REQUIRE(methods.wait() == 0);
-  const std::string shown = methods.out();  // the next program writes over it
+  const std::string shown = output_of(folder.path(), "compress --help-methods");
   const std::string known = "; known: ";
   for (const char* part : {"qk", "vo"}) {
     Program unknown(folder.path(), command(fmt::format("--part {} --method none-such --rank 4 --format compat", part)));
@@ -211,11 +206,10 @@ TEST_CASE("the size of the files is told, and what would make them smaller", "[c
   CHECK_THAT(whole["size_note"].get<std::string>(), contains("; --dtype bf16 would make about "));
   const json rounded = run_json(folder, compressed("--rank 4 --format compact --dtype bf16 --force"));
   CHECK(rounded["after"]["file_bytes"] < whole["after"]["file_bytes"]);
-  Program table(folder.path(), compressed("--rank 4 --format compact --force"));
-  REQUIRE(table.wait() == 0);
-  CHECK_THAT(table.out(), contains("\nfiles on disk "));
-  CHECK_FALSE(table.out().find(" 0.0 ") != std::string::npos);
-  CHECK_THAT(table.out(), contains("note     the new files are no smaller than the model's"));
+  const std::string table = output_of(folder.path(), compressed("--rank 4 --format compact --force"));
+  CHECK_THAT(table, contains("\nfiles on disk "));
+  CHECK_FALSE(table.find(" 0.0 ") != std::string::npos);
+  CHECK_THAT(table, contains("note     the new files are no smaller than the model's"));
   CHECK_THAT(read(folder / "out" / "README.md"), contains("| files | "));
 }
 
@@ -229,32 +223,27 @@ TEST_CASE("few tokens of calibration are pointed out, and a probe of the result 
   const json few = compressed("0:32");
   CHECK_THAT(few["calibration_note"].get<std::string>(), contains("32 tokens of calibration are few for a model of"));
   CHECK_THAT(read(folder / "out" / "README.md"), contains("32 tokens of calibration are few"));
-  Program plan(folder.path(), "plan --config out --on h100");
-  CHECK(plan.wait() == 1);
-  CHECK_THAT(plan.err(), contains("its heads are factors, or differ: plan takes the model that it was made from"));
+  CHECK_THAT(complaint(folder.path(), "plan --config out --on h100", 1),
+             contains("its heads are factors, or differ: plan takes the model that it was made from"));
   CHECK(compressed("0:700").count("calibration_note") == 0);
-  Program probe(folder.path(), fmt::format("probe out --text {} --lengths 4:8", small_text()));
-  REQUIRE(probe.wait() == 0);
-  CHECK_THAT(probe.out(), contains("headroom compress refuses this model: its heads are factored already"));
-  CHECK(probe.out().find("--rank") == std::string::npos);
+  const std::string probe = output_of(folder.path(), fmt::format("probe out --text {} --lengths 4:8", small_text()));
+  CHECK_THAT(probe, contains("headroom compress refuses this model: its heads are factored already"));
+  CHECK(probe.find("--rank") == std::string::npos);
 }
 
 TEST_CASE("files that grew say so, with what would have made smaller ones for the same programs", "[compress]") {
   const TemporaryFolder folder;
-  Program grown(folder.path(), fmt::format("convert {} -o half.gguf --dtype q8_0", small_model()));
-  REQUIRE(grown.wait() == 0);
-  CHECK_THAT(grown.out(), contains("note     the rows of 15 matrices do not fill Q8_0's blocks of 32 numbers"));
+  CHECK_THAT(output_of(folder.path(), fmt::format("convert {} -o half.gguf --dtype q8_0", small_model())),
+             contains("note     the rows of 15 matrices do not fill Q8_0's blocks of 32 numbers"));
   const std::string card = read(folder / "half.md");
   CHECK_THAT(card, contains("\nlibrary_name: gguf\n"));
   CHECK_THAT(card, contains("smollm2 -o half.gguf --dtype q8_0`\n"));
   CHECK_THAT(card, contains("\n- read back: logits of a few tokens differ by at most "));
-  Program whole(folder.path(), "convert half.gguf -o whole --dtype f32");
-  REQUIRE(whole.wait() == 0);
-  CHECK_THAT(whole.out(), contains("note     the new files have "));
-  CHECK_THAT(whole.out(), contains("; --dtype bf16 would make about "));
-  Program shorter(folder.path(), "convert whole -o again.gguf --dtype bf16");
-  REQUIRE(shorter.wait() == 0);
-  CHECK(shorter.out().find("the new files have") == std::string::npos);
+  const std::string whole = output_of(folder.path(), "convert half.gguf -o whole --dtype f32");
+  CHECK_THAT(whole, contains("note     the new files have "));
+  CHECK_THAT(whole, contains("; --dtype bf16 would make about "));
+  CHECK(output_of(folder.path(), "convert whole -o again.gguf --dtype bf16").find("the new files have") ==
+        std::string::npos);
   const auto compressed = [&](const std::string& format) {
     return run_json(folder, fmt::format("compress half.gguf -o {0}.gguf --no-speed --part qk,vo --method pairs-even "
                                         "--vo-method whitened --rank 4 --dtype q8_0 --calibrate {1} --format {0}",
@@ -320,8 +309,6 @@ TEST_CASE("heads are taken out by what the model loses without them", "[compress
         {"--remove heads --keep 0.5 --part qk --format compact", "takes heads out whole"},
         {"--remove heads --keep 0.5 --format plain", "GGUF files of llamas alone"},
         {"--remove heads --keep 0.5 --refine logits --format compat", "needs --format compact"}}) {
-    Program program(folder.path(), command(arguments));
-    CHECK(program.wait() == 1);
-    CHECK_THAT(program.err(), contains(why));
+    CHECK_THAT(complaint(folder.path(), command(arguments), 1), contains(why));
   }
 }

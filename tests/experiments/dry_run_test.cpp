@@ -94,9 +94,7 @@ TEST_CASE("a dry run that is stopped has no result") {
 
 TEST_CASE("run --dry-run --json") {
   const StudyFile file(small_study());
-  Program dry(file.folder(), "run study.toml --dry-run --json");
-  CHECK(dry.wait() == 0);
-  const auto event = nlohmann::json::parse(dry.out());
+  const auto event = nlohmann::json::parse(output_of(file.folder(), "run study.toml --dry-run --json"));
   CHECK(event.at("event") == "dry-run");
   CHECK(event.at("trials") == 8);
   int64_t trials = 0;
@@ -107,10 +105,9 @@ TEST_CASE("run --dry-run --json") {
 
 TEST_CASE("run --dry-run, list") {
   const StudyFile file(small_study());
-  Program dry(file.folder(), "run study.toml --dry-run");
-  CHECK(dry.wait() == 0);
-  CHECK(contains(dry.out(), "small · paper · 8 trials"));
-  for (const char* word : {"parameters", "FLOPs", "memory", "costliest", "time"}) CHECK(contains(dry.out(), word));
+  const std::string dry = output_of(file.folder(), "run study.toml --dry-run");
+  CHECK(contains(dry, "small · paper · 8 trials"));
+  for (const char* word : {"parameters", "FLOPs", "memory", "costliest", "time"}) CHECK(contains(dry, word));
   CHECK_FALSE(std::filesystem::exists(file.folder() / "runs"));
   std::ofstream(file.folder() / "broken.toml") << "[study";
   Program list(file.folder(), "list .");
@@ -122,7 +119,7 @@ TEST_CASE("run --dry-run, list") {
 
 TEST_CASE("a timed trial that diverges does not stop the estimate") {
   const StudyFile file(replaced(small_study(), "best_of = [1e-3, 1e-2]", "best_of = [1e-3, 1e12]"));
-  Program dry(file.folder(), "run study.toml --dry-run --set train.optimizer.kind=sgd --set train.steps=200");
-  CHECK(dry.wait() == 0);
-  CHECK(contains(dry.out(), "8 trials"));
+  CHECK(contains(
+      output_of(file.folder(), "run study.toml --dry-run --set train.optimizer.kind=sgd --set train.steps=200"),
+      "8 trials"));
 }

@@ -170,8 +170,7 @@ TEST_CASE("the bound's terms are fitted to a study's curve, and found again") {
 TEST_CASE("a language study's kept weights are run, and their attention by lag measured") {
   const TemporaryFolder folder;
   const auto file = std::filesystem::path(source_root()) / "experiments" / "nanogpt-shakespeare.toml";
-  Program train(folder.path(), "run " + file.string() + " --profile smoke --quiet --out runs");
-  REQUIRE(train.wait() == 0);
+  output_of(folder.path(), "run " + file.string() + " --profile smoke --quiet --out runs");
   const auto path = folder.path() / "runs" / "nanogpt-shakespeare" / "smoke";
   const StudyRun run(path.string());
   REQUIRE_FALSE(run.trials().empty());
@@ -193,12 +192,9 @@ TEST_CASE("a language study's kept weights are run, and their attention by lag m
   const auto plan = [&](const std::string& arguments) {
     return "plan --from-study runs/nanogpt-shakespeare/smoke --terms 5 " + arguments;
   };
-  Program planned(folder.path(), plan("--width 16 --token-dim 4 --json"));
-  REQUIRE(planned.wait() == 0);
-  CHECK(nlohmann::json::parse(planned.out())["decay"]["norms"].get<std::vector<double>>() == decay.norms);
-  Program unsure(folder.path(), plan("--width 16"));
-  CHECK(unsure.wait() == 1);
-  CHECK(unsure.err() ==
+  CHECK(nlohmann::json::parse(output_of(folder.path(), plan("--width 16 --token-dim 4 --json")))["decay"]["norms"]
+            .get<std::vector<double>>() == decay.norms);
+  CHECK(complaint(folder.path(), plan("--width 16"), 1) ==
         "headroom: error: missing: --token-dim, the width of a token, d: how many numbers of each earlier token the "
         "target uses, at most D\n");
   for (const StudyRun::Trial& each : run.trials()) std::filesystem::resize_file(run.weights_of(each), 100);

@@ -144,21 +144,18 @@ TEST_CASE("the page is well-formed, fetches nothing, and holds what the tables h
 TEST_CASE("the page of what was measured has the answers, and all that was tried") {
   const TemporaryFolder folder;
   // An answer that trained models give is drawn by their curves, and the bound that contradicts it is folded away.
-  Program sum(folder.path(), "plan --width 256 --token-dim 8 --decay 1,1,1,1 --html sum.html");
-  REQUIRE(sum.wait() == 0);
+  const std::string sum = output_of(folder.path(), "plan --width 256 --token-dim 8 --decay 1,1,1,1 --html sum.html");
   const std::string drawn = read(folder.path() / "sum.html");
   CHECK(experiments::testing::malformed(drawn) == "");
   REQUIRE(contains(drawn, "Times the best against the number of heads"));
   CHECK(drawn.find("Times the best against") < drawn.find("<details"));
   CHECK(drawn.find("<details") < drawn.find("Bound against the number of equal heads"));
-  std::istringstream terminal(sum.out());
+  std::istringstream terminal(sum);
   for (std::string line; std::getline(terminal, line);) {
     CAPTURE(line);
     CHECK(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }) <= 80);
   }
-  Program program(folder.path(), "plan --for mlm --html mlm.html");
-  REQUIRE(program.wait() == 0);
-  CHECK(contains(program.out(), "\npage  mlm.html\n"));
+  CHECK(contains(output_of(folder.path(), "plan --for mlm --html mlm.html"), "\npage  mlm.html\n"));
   const std::string page = read(folder.path() / "mlm.html");
   CHECK(experiments::testing::malformed(page) == "");
   const std::vector<HeadChoice> found = choices_for("mlm", shipped_choices());
@@ -170,17 +167,16 @@ TEST_CASE("the page of what was measured has the answers, and all that was tried
 
 TEST_CASE("the program: JSON with the allocation, tables, and one line for what is wrong") {
   const TemporaryFolder folder;
-  Program json(folder.path(), "plan --width 256 --token-dim 8 --decay 1,1,1,1 --lags prefix --exact-width --json");
-  REQUIRE(json.wait() == 0);
-  const auto parsed = nlohmann::json::parse(json.out());
+  const auto parsed = nlohmann::json::parse(
+      output_of(folder.path(), "plan --width 256 --token-dim 8 --decay 1,1,1,1 --lags prefix --exact-width --json"));
   CHECK(parsed["objective"].get<double>() == Approx(0.6834970558714126).epsilon(1e-9));
   CHECK(parsed["groups"].size() == 4);
   CHECK(parsed["lags"] == "prefix");
   std::ofstream(folder.path() / "config.json") << smollm2();
-  Program both(folder.path(), "plan --config config.json --on h100 --token-dim 64 --decay exponential:0.5 --tables");
-  REQUIRE(both.wait() == 0);
-  CHECK(contains(both.out(), "width 576 · token dim 64"));
-  CHECK(contains(both.out(), "135 M"));
+  const std::string both =
+      output_of(folder.path(), "plan --config config.json --on h100 --token-dim 64 --decay exponential:0.5 --tables");
+  CHECK(contains(both, "width 576 · token dim 64"));
+  CHECK(contains(both, "135 M"));
   const auto complaint = [&](const std::string& arguments) {
     Program program(folder.path(), "plan " + arguments);
     CHECK(program.wait() == 1);
@@ -193,9 +189,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --ffn 8 --vocab 9"), "model.heads: 4 does not divide"));
   CHECK(complaint("--config none.json") ==
         "headroom: error: --config: none.json: cannot read the config of a model: No such file or directory\n");
-  Program in_folder(folder.path(), "plan --config . --on h100");
-  CHECK(in_folder.wait() == 0);
-  CHECK(contains(in_folder.out(), "135 M"));
+  CHECK(contains(output_of(folder.path(), "plan --config . --on h100"), "135 M"));
   CHECK(contains(complaint("--width 0 --token-dim 8 --decay 1"), "--width: expected >= 1, got 0"));
   CHECK(contains(complaint("--width=-3 --token-dim 8 --decay 1"), "--width: expected >= 1, got -3"));
   CHECK(contains(complaint("--width 1000000000000000000 --token-dim 8 --decay 1"), "--width: expected at most"));
@@ -224,9 +218,8 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(contains(complaint("--from-text . --width 8"), "--from-text: .: is a folder"));
   CHECK(contains(complaint("--from-study . --width 8"), "--from-study: .: no run store"));
   for (const char* arguments : {"--keep both", "--lags some", "--activation tanh", "--width abc", "--risk nan"}) {
-    Program program(folder.path(), std::string("plan --decay 1 ") + arguments);
-    CHECK(program.wait() == 2);
-    CHECK(contains(program.err(), std::string(arguments).substr(0, 6)));
+    CHECK(contains(complaint(folder.path(), std::string("plan --decay 1 ") + arguments, 2),
+                   std::string(arguments).substr(0, 6)));
   }
   CHECK(contains(complaint("--series x --decay 1"), "--series: needs --from-study"));
 }
@@ -332,14 +325,11 @@ TEST_CASE("plan, plan --for, the guide, the results and the README have one numb
 
   const TemporaryFolder folder;
   const auto answer = [&](const std::string& arguments) {
-    Program program(folder.path(), "plan " + arguments + " --json --html page.html --force");
-    REQUIRE(program.wait() == 0);
-    const auto json = nlohmann::json::parse(program.out());
+    const auto json =
+        nlohmann::json::parse(output_of(folder.path(), "plan " + arguments + " --json --html page.html --force"));
     const auto& found = json.contains("answer") ? json["answer"] : json["answers"][0];
     CHECK(contains(read(folder.path() / "page.html"), capitalized(found["advice"].get<std::string>())));
-    Program text(folder.path(), "plan " + arguments);
-    REQUIRE(text.wait() == 0);
-    CHECK(text.out().starts_with(found["advice"].get<std::string>() + "\n"));
+    CHECK(output_of(folder.path(), "plan " + arguments).starts_with(found["advice"].get<std::string>() + "\n"));
     return found;
   };
   REQUIRE(sums.size() >= 6);
@@ -424,14 +414,12 @@ TEST_CASE("where nothing was measured the usual width of heads is a guess, and i
   CHECK(usual_answer(plan_costs(request)).advice == "keep 3 heads of width 8, and try other numbers");
 
   const TemporaryFolder folder;
-  Program guess(folder.path(), "plan --for mlm --width 1024 --html page.html");
-  REQUIRE(guess.wait() == 0);
-  CHECK(guess.out().starts_with("start with 16 heads of width 64: the usual width of heads\n  because    "));
+  CHECK(output_of(folder.path(), "plan --for mlm --width 1024 --html page.html")
+            .starts_with("start with 16 heads of width 64: the usual width of heads\n  because    "));
   const std::string page = read(folder.path() / "page.html");
   CHECK(page.find("Start with 16 heads of width 64") < page.find("mlm-shakespeare"));
-  Program sizes(folder.path(), "plan --layers 2 --width 1024 --heads 16 --ffn 0 --vocab 9 --context 8 --on h100");
-  REQUIRE(sizes.wait() == 0);
-  CHECK(sizes.out().starts_with("keep 16 heads of width 64: "));
+  CHECK(output_of(folder.path(), "plan --layers 2 --width 1024 --heads 16 --ffn 0 --vocab 9 --context 8 --on h100")
+            .starts_with("keep 16 heads of width 64: "));
 }
 
 TEST_CASE("the decay of a trained model's heads is their attention by lag") {

@@ -262,17 +262,15 @@ TEST_CASE("the program: a table, JSON, and a page") {
   CHECK(contains(table.out(), "\nWhat these measures do not say:\n"));
   CHECK(contains(table.out(), "page  page.html\n"));
   CHECK(headroom::experiments::testing::malformed(read(folder / "page.html")) == "");
-  Program json(folder.path(),
-               fmt::format("probe '{}' --text '{}' --lengths 4:16 --spans 3 --json --threads 1", checkpoint(), text()));
-  REQUIRE(json.wait() == 0);
-  nlohmann::json one = nlohmann::json::parse(json.out());
+  const auto with_threads = [&](int threads) {
+    return nlohmann::json::parse(
+        output_of(folder.path(), fmt::format("probe '{}' --text '{}' --lengths 4:16 --spans 3 --json --threads {}",
+                                             checkpoint(), text(), threads)));
+  };
+  nlohmann::json one = with_threads(1), three = with_threads(3);
   CHECK(one["heads"].size() == 6);
   CHECK(one["tokens"] == 724);
   // Equal bits with other threads.
-  Program again(folder.path(), fmt::format("probe '{}' --text '{}' --lengths 4:16 --spans 3 --json --threads 3",
-                                           checkpoint(), text()));
-  REQUIRE(again.wait() == 0);
-  nlohmann::json three = nlohmann::json::parse(again.out());
   one.erase("seconds"), three.erase("seconds");
   CHECK(one == three);
 }

@@ -60,6 +60,17 @@ class Program {
   pid_t pid_ = 0;
 };
 
+/// Runs to the end: what it printed, after a check that it succeeded. A program without a name of its own may run
+/// beside it in `folder`.
+inline std::string output_of(const std::filesystem::path& folder, const std::string& arguments,
+                             const std::string& before = "") {
+  Program program(folder, arguments, before, "done-");
+  const int status = program.wait();
+  CAPTURE(arguments, program.err());
+  CHECK(status == 0);
+  return program.out();
+}
+
 /// Runs to the end: what it printed as an error, after a check of the exit status and that it is one line.
 inline std::string complaint(const std::filesystem::path& folder, const std::string& arguments, int status,
                              const std::string& before = "") {

@@ -10,11 +10,7 @@ namespace headroom::testing {
 
 /// What the program says with --json, which must succeed.
 inline nlohmann::json run_json(const TemporaryFolder& folder, const std::string& arguments) {
-  Program program(folder.path(), arguments + " --json");
-  const int status = program.wait();
-  INFO(program.err());
-  REQUIRE(status == 0);
-  return nlohmann::json::parse(program.out());
+  return nlohmann::json::parse(output_of(folder.path(), arguments + " --json"));
 }
 
 /// The small model with a tokenizer, and a text, as the shell takes them.

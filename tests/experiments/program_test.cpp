@@ -48,8 +48,7 @@ TEST_CASE("a run ends with a table and a report; report renders it again") {
   const std::filesystem::path page = study.folder() / "runs/small/paper/report.html";
   CHECK(std::filesystem::exists(page));
   std::filesystem::remove(page);
-  Program report(study.folder(), "report study.toml");
-  CHECK(report.wait() == 0);
+  output_of(study.folder(), "report study.toml");
   CHECK(std::filesystem::exists(page));
 }
 
@@ -61,15 +60,12 @@ TEST_CASE("settings have a report of their own, which says so; they train only w
   const auto files = {"report.html", "metrics.csv", "verdicts.json", "summary.json"};
   std::vector<std::string> before;
   for (const char* file : files) before.push_back(read(folder / (main + file)));
-  Program changed(folder, "run study.toml --quiet --set train.steps=5");
-  CHECK(changed.wait() == 0);
-  CHECK(contains(changed.out(), "\nchanged by --set train.steps=5\n"));
-  CHECK(contains(changed.out(), "report  " + other + "report.html\n"));
+  const std::string changed = output_of(folder, "run study.toml --quiet --set train.steps=5");
+  CHECK(contains(changed, "\nchanged by --set train.steps=5\n"));
+  CHECK(contains(changed, "report  " + other + "report.html\n"));
   CHECK(contains(read(folder / (other + "summary.json")), "\"paper+train.steps=5\""));
   CHECK(contains(read(folder / "runs/index.html"), "paper%2Btrain.steps%3D5/report.html"));
-  Program again(folder, "report study.toml");
-  CHECK(again.wait() == 0);
-  CHECK_FALSE(contains(again.out(), "changed"));
+  CHECK_FALSE(contains(output_of(folder, "report study.toml"), "changed"));
   size_t i = 0;
   for (const char* file : files) CHECK(read(folder / (main + file)) == before[i++]);
   // A third seed: eight trials of the study's own store are taken over with their times.
@@ -84,24 +80,17 @@ TEST_CASE("settings have a report of their own, which says so; they train only w
     for (const TrialRecord& trial : grown.trials) same += trial.id == old.id && trial.seconds == old.seconds;
   CHECK(same == 8);
   // What changes only the report trains nothing.
-  Program label(folder, "report study.toml --set 'report.x.label=\"H\"'");
-  CHECK(label.wait() == 0);
-  CHECK(contains(label.out(), "report  runs/small/paper+report.x.label=H/report.html\n"));
+  CHECK(contains(output_of(folder, "report study.toml --set 'report.x.label=\"H\"'"),
+                 "report  runs/small/paper+report.x.label=H/report.html\n"));
 }
 
 TEST_CASE("a trial that two series share is one trial in every count") {
   const StudyFile file(replaced(small_study(), "[[claim]]",
                                 "[[series]]\nname = \"a\"\n[[series]]\nname = \"b\"\n[[claim]]\nseries = \"a\""));
-  Program dry(file.folder(), "run study.toml --dry-run");
-  CHECK(dry.wait() == 0);
-  CHECK(contains(dry.out(), "small · paper · 8 trials, "));
-  Program run(file.folder(), "run study.toml --threads 1");
-  CHECK(run.wait() == 0);
-  CHECK(contains(run.out(), "small · paper · 8 trials · "));
+  CHECK(contains(output_of(file.folder(), "run study.toml --dry-run"), "small · paper · 8 trials, "));
+  CHECK(contains(output_of(file.folder(), "run study.toml --threads 1"), "small · paper · 8 trials · "));
   CHECK(contains(read(file.folder() / "runs/small/paper/summary.json"), "8 of 8 trials done, 0 failed"));
-  Program status(file.folder(), "status");
-  CHECK(status.wait() == 0);
-  CHECK(contains(status.out(), "8 of 8 trials finished"));
+  CHECK(contains(output_of(file.folder(), "status"), "8 of 8 trials finished"));
 }
 
 TEST_CASE("a study's files are found beside it, then in the working folder") {
@@ -135,19 +124,16 @@ TEST_CASE("trials of an earlier state of a study are counted, not shown") {
   const StudyFile study(small_study());
   CHECK(Program(study.folder(), "run study.toml --quiet").wait() == 0);
   std::ofstream(study.folder() / "study.toml") << replaced(small_study(), "steps     = 6", "steps     = 7");
-  Program run(study.folder(), "run study.toml --quiet");
-  CHECK(run.wait() == 0);
-  CHECK(contains(run.out(),
+  CHECK(contains(output_of(study.folder(), "run study.toml --quiet"),
                  "\n8 finished trials of an earlier state of this study are not in this report: its file, "
                  "or one that it names, has changed\n"));
 }
 
 TEST_CASE("a study that speaks of no paper and has no profiles has its own") {
   const StudyFile study(replaced(small_study(), "paper = \"Figure 1\"\n", ""));
-  Program run(study.folder(), "run study.toml");
-  CHECK(run.wait() == 0);
-  CHECK(contains(run.out(), "small · own · 8 trials"));
-  CHECK(contains(run.out(), "report  runs/small/own/report.html\n"));
+  const std::string run = output_of(study.folder(), "run study.toml");
+  CHECK(contains(run, "small · own · 8 trials"));
+  CHECK(contains(run, "report  runs/small/own/report.html\n"));
   for (const char* name : {"own", "paper"})
     CHECK(Program(study.folder(), std::string("report study.toml --profile ") + name).wait() == 0);
   CHECK(contains(complaint(study.folder(), "run study.toml --profile quick", 1), "no profile 'quick'; it has own\n"));
@@ -185,8 +171,7 @@ TEST_CASE("an interrupted run keeps its trials, and the same command completes i
     if (number != SIGKILL) std::filesystem::remove_all(out);
   }
   const StudyResults before = collect_results(study, out);
-  Program program(file.folder(), "run study.toml --quiet");
-  CHECK(program.wait() == 0);
+  output_of(file.folder(), "run study.toml --quiet");
   const StudyResults after = collect_results(study, out);
   CHECK(after.trials.size() == study.trials.size());
   // What was finished before was not trained again: its time is still the first one's.
@@ -214,8 +199,7 @@ TEST_CASE("a full disk ends a run with one line, and a later run completes it") 
   // sh counts in blocks of 512 bytes: room for some trials, not for all.
   CHECK(contains(complaint(file.folder(), "run study.toml --quiet --set train.steps=6", 1, "ulimit -f 96;"),
                  "run store: disk I/O error (File too large)"));
-  Program again(file.folder(), "run study.toml --quiet --set train.steps=6");
-  CHECK(again.wait() == 0);
+  output_of(file.folder(), "run study.toml --quiet --set train.steps=6");
 }
 
 TEST_CASE("status tells of every store, a damaged one last") {
@@ -232,17 +216,13 @@ TEST_CASE("status tells of every store, a damaged one last") {
 
 TEST_CASE("doctor and ops") {
   const TemporaryFolder folder;
-  Program doctor(folder.path(), "doctor");
-  CHECK(doctor.wait() == 0);
+  const std::string doctor = output_of(folder.path(), "doctor");
   for (const char* word : {"CPU level", "threads", "memory", "data", "products", "oneDNN", "CUDA"})
-    CHECK(contains(doctor.out(), word));
-  Program ops(folder.path(), "ops");
-  CHECK(ops.wait() == 0);
-  CHECK(contains(ops.out(), "attention"));
-  CHECK(contains(ops.out(), "reference"));
-  Program version(folder.path(), "--version");
-  CHECK(version.wait() == 0);
-  CHECK(version.out().rfind("headroom 0.", 0) == 0);
+    CHECK(contains(doctor, word));
+  const std::string ops = output_of(folder.path(), "ops");
+  CHECK(contains(ops, "attention"));
+  CHECK(contains(ops, "reference"));
+  CHECK(output_of(folder.path(), "--version").rfind("headroom 0.", 0) == 0);
 }
 
 TEST_CASE("weights that a finished study lacks are trained again, and said") {
@@ -250,9 +230,7 @@ TEST_CASE("weights that a finished study lacks are trained again, and said") {
   const std::filesystem::path& folder = study.folder();
   const std::string command = "run study.toml --quiet --set train.keep_weights=true";
   CHECK(Program(folder, "run study.toml --quiet").wait() == 0);
-  Program before(folder, "export csv --metrics-only");
-  CHECK(before.wait() == 0);
-  const std::string numbers = before.out();
+  const std::string numbers = output_of(folder, "export csv --metrics-only");
   Program kept(folder, command);
   CHECK(kept.wait() == 0);
   CHECK(kept.err() ==
@@ -282,9 +260,7 @@ TEST_CASE("weights that a finished study lacks are trained again, and said") {
   Program nothing(folder, command);
   CHECK(nothing.wait() == 0);
   CHECK(nothing.err().empty());
-  Program after(folder, "export csv --metrics-only");
-  CHECK(after.wait() == 0);
-  CHECK(after.out() == numbers);
+  CHECK(output_of(folder, "export csv --metrics-only") == numbers);
 }
 
 TEST_CASE("a report of a study that is running says what is running") {
@@ -314,12 +290,8 @@ TEST_CASE("doctor says what is damaged, repairs it, and the next run ends with t
   const StudyFile study(small_study());
   const std::filesystem::path &folder = study.folder(), store = folder / "runs/small/paper/store.sqlite";
   CHECK(Program(folder, "run study.toml --quiet --set train.keep_weights=true").wait() == 0);
-  Program before(folder, "export csv --metrics-only");
-  CHECK(before.wait() == 0);
-  const std::string numbers = before.out();
-  Program sound(folder, "doctor runs");
-  CHECK(sound.wait() == 0);
-  CHECK(sound.out() == "runs/small/paper/store.sqlite: 8 trials and 8 files are sound\n");
+  const std::string numbers = output_of(folder, "export csv --metrics-only");
+  CHECK(output_of(folder, "doctor runs") == "runs/small/paper/store.sqlite: 8 trials and 8 files are sound\n");
   Database(store, false).run("UPDATE scores SET value = value * 1.0001 WHERE trial = (SELECT min(id) FROM trials)");
   CHECK(contains(complaint(folder, "export csv", 1), "its scores, curve or predictions are not what was written"));
   CHECK(contains(complaint(folder, "report study.toml", 1), "store.sqlite: trial "));
@@ -327,15 +299,12 @@ TEST_CASE("doctor says what is damaged, repairs it, and the next run ends with t
   Program damaged(folder, "doctor runs");
   CHECK(damaged.wait() == 1);
   CHECK(contains(damaged.out(), "not what was written; it is to be run again"));
-  Program repair(folder, "doctor runs/small/paper/store.sqlite --repair");
-  CHECK(repair.wait() == 0);
-  CHECK(contains(repair.out(), "holds its 7 sound trials"));
-  CHECK(contains(repair.out(), "7 trials and 8 files are sound\n"));
+  const std::string repair = output_of(folder, "doctor runs/small/paper/store.sqlite --repair");
+  CHECK(contains(repair, "holds its 7 sound trials"));
+  CHECK(contains(repair, "7 trials and 8 files are sound\n"));
   CHECK(std::filesystem::exists(store.string() + ".damaged-1"));
   CHECK(Program(folder, "run study.toml --quiet --set train.keep_weights=true").wait() == 0);
-  Program after(folder, "export csv --metrics-only");
-  CHECK(after.wait() == 0);
-  CHECK(after.out() == numbers);
+  CHECK(output_of(folder, "export csv --metrics-only") == numbers);
 }
 
 TEST_CASE("every study's smoke profile runs") {
@@ -367,22 +336,19 @@ TEST_CASE("claims of a run study are verified, listed and set beside the paper's
 
   CHECK(Program(folder, "run study.toml --quiet").wait() == 0);
   CHECK(Program(folder, "run fails.toml --quiet").wait() == 0);  // whatever the verdict
-  Program passes(folder, "verify study.toml");
-  CHECK(passes.wait() == 0);
-  CHECK(contains(passes.out(), "small · paper   band [−∞, 100]   pass"));
-  CHECK(contains(passes.out(), "paper 4\n"));
+  const std::string passes = output_of(folder, "verify study.toml");
+  CHECK(contains(passes, "small · paper   band [−∞, 100]   pass"));
+  CHECK(contains(passes, "paper 4\n"));
   Program both(folder, "verify study.toml fails.toml --json");
   CHECK(both.wait() == 1);
   CHECK(contains(both.out(), "\"verdict\": \"pass\""));
   CHECK(contains(both.out(), "\"verdict\": \"fail\""));
-  Program list(folder, "report");
-  CHECK(list.wait() == 0);
-  CHECK(list.out().rfind("fails · paper", 0) == 0);
-  CHECK(contains(list.out(), "\nsmall · paper"));
-  Program paper(folder, "report --compare-paper");
-  CHECK(paper.wait() == 0);
+  const std::string list = output_of(folder, "report");
+  CHECK(list.rfind("fails · paper", 0) == 0);
+  CHECK(contains(list, "\nsmall · paper"));
+  const std::string paper = output_of(folder, "report --compare-paper");
   const std::string page = read(folder / "runs" / "paper.html");
-  for (const std::string& shown : {paper.out(), page}) {
+  for (const std::string& shown : {paper, page}) {
     CHECK(contains(shown, "ours (paper)"));
     CHECK(contains(shown, " pass"));
   }
@@ -391,15 +357,11 @@ TEST_CASE("claims of a run study are verified, listed and set beside the paper's
 
 TEST_CASE("claims are sealed before a study's first run") {
   const StudyFile study(small_study());
-  Program seals(study.folder(), "register study.toml --profile paper");
-  CHECK(seals.wait() == 0);
-  CHECK(contains(seals.out(), "before the first trial"));
+  CHECK(contains(output_of(study.folder(), "register study.toml --profile paper"), "before the first trial"));
   CHECK(contains(complaint(study.folder(), "register study.toml --profile paper", 1),
                  "runs/small/paper/sealed.json: sealed already"));
   CHECK(Program(study.folder(), "run study.toml --quiet").wait() == 0);
-  Program report(study.folder(), "report study.toml");
-  CHECK(report.wait() == 0);
-  CHECK(contains(report.out(), "before the first trial"));
+  CHECK(contains(output_of(study.folder(), "report study.toml"), "before the first trial"));
 }
 
 TEST_CASE("what is exported does not depend on jobs or time") {
@@ -408,19 +370,13 @@ TEST_CASE("what is exported does not depend on jobs or time") {
   CHECK(Program(folder, "run study.toml --quiet --jobs 1 --out one").wait() == 0);
   CHECK(Program(folder, "run study.toml --quiet --jobs 4 --threads 4 --out two").wait() == 0);
   for (const char* format : {"csv", "json"}) {
-    Program one(folder, std::string("export ") + format + " --metrics-only --out one");
-    CHECK(one.wait() == 0);
-    const std::string first = one.out();
-    Program two(folder, std::string("export ") + format + " study.toml --metrics-only --out two");
-    CHECK(two.wait() == 0);
-    CHECK(first == two.out());
+    const std::string one = output_of(folder, std::string("export ") + format + " --metrics-only --out one");
+    const std::string first = one;
+    CHECK(first == output_of(folder, std::string("export ") + format + " study.toml --metrics-only --out two"));
     CHECK(contains(first, "relative_mse"));
   }
-  Program events(folder, "export tensorboard small --to events --out one");
-  CHECK(events.wait() == 0);
-  CHECK(events.out() == "8 trials in events\n");
-  Program offline(folder, "export wandb small --to boards --out one");
-  CHECK(offline.wait() == 0);
-  CHECK(offline.out() == "8 trials in boards/wandb; wandb sync boards/wandb/offline-run-* uploads them\n");
+  CHECK(output_of(folder, "export tensorboard small --to events --out one") == "8 trials in events\n");
+  CHECK(output_of(folder, "export wandb small --to boards --out one") ==
+        "8 trials in boards/wandb; wandb sync boards/wandb/offline-run-* uploads them\n");
   CHECK(contains(complaint(folder, "export csv other --out one", 1), "no run store of study 'other'"));
 }

@@ -168,8 +168,7 @@ TEST_CASE("mpirun: a fine-tuning ends in the bytes of one process, also after a 
         "--checkpoint saved-{} --log {}.jsonl",
         small_model(), out, small_text(), out, out);
   };
-  Program one(folder.path(), command("one"));
-  REQUIRE(one.wait() == 0);
+  output_of(folder.path(), command("one"));
   Program cut(folder.path(), command("more"), under_mpi(4));
   const fs::path checkpoint = folder.path() / "saved-more" / "finetune.safetensors";
   for (int i = 0; i < 3000 && !fs::exists(checkpoint) && cut.is_running(); ++i) usleep(10000);
@@ -214,7 +213,6 @@ TEST_CASE("mpirun: a number of ranks that cannot share the parts is refused with
 
 TEST_CASE("parts that do not fit the batch are refused") {
   const StudyFile file(replaced(functional_study(), "parts = 8", "parts = 6"));
-  Program run(file.folder(), arguments);
-  CHECK(run.wait() == 1);
-  CHECK_THAT(run.err(), contains("train.parts: 6 is not a power of two that divides the batch of 8"));
+  CHECK_THAT(complaint(file.folder(), arguments, 1),
+             contains("train.parts: 6 is not a power of two that divides the batch of 8"));
 }

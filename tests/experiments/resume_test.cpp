@@ -75,18 +75,16 @@ TEST_CASE("a study in rounds ends with the same trials however often it is kille
   REQUIRE(whole.wait() == 0);
   CHECK_THAT(whole.err(),
              contains("headroom: after round 1: ") && contains("; round 2: ") && contains("headroom: after round 2: "));
-  Program status(file.folder(), "status small --out whole --json");
-  REQUIRE(status.wait() == 0);
-  CHECK(contains(status.out(), "\"most_rounds\":"));
-  CHECK_FALSE(contains(status.out(), "\"most_rounds\":1,"));
-  CHECK_FALSE(contains(status.out(), "\"round\":1,"));
-  CHECK(contains(status.out(), "\"remaining\":0,"));
+  const std::string status = output_of(file.folder(), "status small --out whole --json");
+  CHECK(contains(status, "\"most_rounds\":"));
+  CHECK_FALSE(contains(status, "\"most_rounds\":1,"));
+  CHECK_FALSE(contains(status, "\"round\":1,"));
+  CHECK(contains(status, "\"remaining\":0,"));
   const std::string wanted = contents(store("whole"));
   std::mt19937 random(21);
   const auto some_time = [&](int) { return std::uniform_real_distribution<>(5000, 250000)(random); };
   CHECK(killed_runs(file.folder(), "run study.toml --quiet --threads 2 --out cut", 12, some_time) > 0);
-  Program last(file.folder(), "run study.toml --quiet --threads 2 --out cut");
-  CHECK(last.wait() == 0);
+  output_of(file.folder(), "run study.toml --quiet --threads 2 --out cut");
   CHECK(contents(store("cut")) == wanted);
   Program first(file.folder(), "run study.toml --quiet --threads 1 --out shared", "", "first-");
   Program second(file.folder(), "run study.toml --quiet --threads 1 --out shared", "", "second-");
@@ -94,9 +92,7 @@ TEST_CASE("a study in rounds ends with the same trials however often it is kille
   CHECK(second.wait() == 0);
   CHECK(contents(store("shared")) == wanted);
   // Nothing is left to do, and the report tells what the rounds were.
-  Program again(file.folder(), "run study.toml --threads 2 --out whole");
-  CHECK(again.wait() == 0);
-  CHECK(contains(again.out(), " trials at first, at most "));
+  CHECK(contains(output_of(file.folder(), "run study.toml --threads 2 --out whole"), " trials at first, at most "));
   CHECK(contents(store("whole")) == wanted);
   CHECK(contains(read(file.folder() / "whole/small/paper/report.html"), "round 2: "));
 }
@@ -104,8 +100,7 @@ TEST_CASE("a study in rounds ends with the same trials however often it is kille
 TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrupted one") {
   const StudyFile file(long_study());
   const fs::path whole = file.folder() / "whole/small/paper", cut = file.folder() / "cut/small/paper";
-  Program uninterrupted(file.folder(), "run study.toml --quiet --threads 2 --out whole");
-  REQUIRE(uninterrupted.wait() == 0);
+  output_of(file.folder(), "run study.toml --quiet --threads 2 --out whole");
   const std::string wanted = contents(whole / "store.sqlite");
   const std::map<std::string, std::string> weights = files_in(whole / "weights");
   REQUIRE(weights.size() == 4);
@@ -145,8 +140,7 @@ TEST_CASE("event files hold the curves of a run that was killed, each step once;
   const fs::path events = file.folder() / "events/small/paper";
   const auto some_time = [](int) { return 150000; };
   CHECK(killed_runs(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events", 3, some_time) > 0);
-  Program last(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events");
-  REQUIRE(last.wait() == 0);
+  output_of(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events");
   const std::string wanted = contents(file.folder() / "runs/small/paper/store.sqlite");
   const RunStore store(file.folder() / "runs/small/paper/store.sqlite", RunStore::Access::read);
   size_t trials = 0;
@@ -241,15 +235,13 @@ TEST_CASE("a run that was stopped for longer than its lease changes nothing that
   CHECK(contents(folder / "store.sqlite") == wanted);
   CHECK(files_in(folder / "weights") == weights);
   CHECK_FALSE(fs::exists(folder / "checkpoints"));
-  Program doctor(file.folder(), "doctor runs");
-  CHECK(doctor.wait() == 0);
+  output_of(file.folder(), "doctor runs");
 }
 
 /// The study is begun here, killed, and gone on with on a host of another environment.
 void check_begun_anew(const std::string& elsewhere, const std::string& level) {
   const StudyFile file(long_study());
-  Program whole(file.folder(), "run study.toml --quiet --threads 1 --out whole", elsewhere);
-  REQUIRE(whole.wait() == 0);
+  output_of(file.folder(), "run study.toml --quiet --threads 1 --out whole", elsewhere);
   const fs::path cut = file.folder() / "cut/small/paper";
   Program killed(file.folder(), "run study.toml --quiet --threads 1 --out cut");
   while (killed.is_running() && !has_checkpoint(cut)) usleep(500);
@@ -295,12 +287,9 @@ TEST_CASE("status tells what is finished, failed and running; --json prints one 
     CHECK(contains(events, event));
   for (size_t at = 0; at < events.size(); at = events.find('\n', at) + 1) CHECK(events[at] == '{');
   CHECK(run.err().empty());
-  Program status(file.folder(), "status study.toml");
-  CHECK(status.wait() == 0);
-  CHECK(status.out() == "small · paper+train.steps=2000   4 of 4 trials finished, 0 failed, 0 running, 0 to do\n");
-  Program missing(file.folder(), "status another");
-  CHECK(missing.wait() == 1);
-  CHECK(contains(missing.err(), "runs: there is no run store of another"));
+  CHECK(output_of(file.folder(), "status study.toml") ==
+        "small · paper+train.steps=2000   4 of 4 trials finished, 0 failed, 0 running, 0 to do\n");
+  CHECK(contains(complaint(file.folder(), "status another", 1), "runs: there is no run store of another"));
 }
 
 TEST_CASE("a store of a newer program stops a run with both versions") {
@@ -308,8 +297,6 @@ TEST_CASE("a store of a newer program stops a run with both versions") {
   const fs::path path = file.folder() / "runs/small/paper/store.sqlite";
   { RunStore store(path); }
   Database(path, false).run("PRAGMA user_version = 9");
-  Program run(file.folder(), "run study.toml --quiet");
-  CHECK(run.wait() == 1);
-  CHECK(
-      contains(run.err(), "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 4"));
+  CHECK(contains(complaint(file.folder(), "run study.toml --quiet", 1),
+                 "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 4"));
 }

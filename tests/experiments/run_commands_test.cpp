@@ -63,13 +63,7 @@ TEST_CASE("a report's command gives the report again where it was asked for") {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "my studies");
   std::ofstream(folder.path() / "my studies" / "it's.toml") << small_study();
-  const auto run = [&](const std::string& arguments) {
-    Program program(folder.path(), arguments);
-    const int status = program.wait();
-    CAPTURE(arguments, program.err());
-    REQUIRE(status == 0);
-  };
-  run("run \"my studies/it's.toml\" --quiet --out 'all $HOME' --set train.steps=3");
+  output_of(folder.path(), "run \"my studies/it's.toml\" --quiet --out 'all $HOME' --set train.steps=3");
   const fs::path report = folder.path() / "all $HOME" / "small" / "paper+train.steps=3" / "report.html";
   std::string page = read(report);
   const size_t begin = page.find("<code>headroom run ") + std::string("<code>headroom ").size();
@@ -77,7 +71,7 @@ TEST_CASE("a report's command gives the report again where it was asked for") {
   for (size_t at = command.find("&#39;"); at != std::string::npos; at = command.find("&#39;"))
     command.replace(at, 5, "'");
   fs::remove(report);
-  run(command + " --quiet");
+  output_of(folder.path(), command + " --quiet");
   CHECK(fs::exists(report));
 }
 
@@ -188,9 +182,7 @@ TEST_CASE("report takes the one profile that has run, and asks where there are s
 TEST_CASE("a study that is named by its id runs quick, a file as it is written") {
   const StudyFile file(small_study() + "[profile.quick]\ntrain.steps = 3\n");
   const auto shown = [&](const std::string& command) {
-    Program program(file.folder(), command + " --dry-run --threads 1");
-    CHECK(program.wait() == 0);
-    return program.out();
+    return output_of(file.folder(), command + " --dry-run --threads 1");
   };
   CHECK(contains(shown("run small"), "small · quick · "));
   CHECK(contains(shown("run small --profile paper"), "small · paper · "));
