@@ -10,37 +10,16 @@ import tempfile
 import frame
 from frame import check
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from small_study import small_study  # noqa: E402
+
+
+def study(name, title, steps, seeds):
+    return small_study(name, title, f"steps = {steps}", f'"model.heads" = [1, 2, 4, 8]\nseed = {list(seeds)}')
+
+
 # 200 small trials. The title is hostile; the last claim about it is that nothing of it runs.
-STUDY = """
-[study]
-id    = "many"
-title = "Many <img src=x onerror='window.hacked = 1'> trials"
-[task]
-kind      = "linear-functional"
-kernel    = { kind = "n-gram", n = 2 }
-token_dim = 2
-length    = 6
-first_position = 1
-[model]
-kind      = "encoder"
-layers    = 1
-width     = 16
-head_dim  = "width / heads"
-positions = "sinusoidal"
-causal    = true
-heads     = 1
-ffn_width = 0
-[train]
-steps     = %d
-batch     = 16
-optimizer = { kind = "adamw", lr = 1e-3, beta2 = 0.99 }
-[sweep]
-"model.heads"        = [1, 2, 4, 8]
-seed                 = SEEDS
-[report]
-x = { key = "model.heads", scale = "log2" }
-y = { metric = "relative_mse", scale = "log10" }
-"""
+MANY = study("many", "Many <img src=x onerror='window.hacked = 1'> trials", 12000, range(50))
 
 
 class Server:
@@ -185,9 +164,8 @@ def main():
     program, pictures = sys.argv[1], sys.argv[3] if len(sys.argv) > 3 else None
     with frame.browser() as opened, tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        (folder / "many.toml").write_text(STUDY.replace("SEEDS", str(list(range(50)))) % 4000)
-        other = STUDY.replace('"many"', '"other"').replace("Many", "Other").replace("SEEDS", "[1, 2]")
-        (folder / "other.toml").write_text(other % 20)
+        (folder / "many.toml").write_text(MANY)
+        (folder / "other.toml").write_text(study("other", "Other", 20, [1, 2]))
         out = str(folder / "runs")
         subprocess.run([program, "run", folder / "other.toml", "--out", out, "--quiet"], check=True,
                        stdout=subprocess.DEVNULL)

@@ -25,38 +25,11 @@ import tempfile
 import threading
 import time
 
-STUDY = """
-[study]
-id = "boards"
-title = "Boards"
-[task]
-kind = "linear-functional"
-kernel = { kind = "n-gram", n = 2 }
-token_dim = 2
-length = 6
-first_position = 1
-[model]
-kind = "encoder"
-layers = 1
-width = 8
-head_dim = "width / heads"
-positions = "sinusoidal"
-causal = true
-heads = 1
-ffn_width = 16
-[train]
-steps = 3000
-batch = 4
-eval_every = 100
-save_every = 0.1
-optimizer = { kind = "adamw", lr = 1e-2 }
-[sweep]
-"model.heads" = [1, 2]
-seed = [1, 2]
-[report]
-x = { key = "model.heads" }
-y = { metric = "relative_mse" }
-"""
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from small_study import small_study  # noqa: E402
+
+STUDY = small_study("boards", "Boards", "steps = 3000\neval_every = 100\nsave_every = 0.1",
+                    '"model.heads" = [1, 2]\nseed = [1, 2]', model="ffn_width = 16")
 
 
 def single(value):

@@ -25,46 +25,19 @@ import tempfile
 import threading
 import time
 
-STUDY = """
-[study]
-id = "%s"
-title = "Race"
-[task]
-kind = "linear-functional"
-kernel = { kind = "n-gram", n = 2 }
-token_dim = 2
-length = 6
-first_position = 1
-[model]
-kind = "encoder"
-layers = 1
-width = 8
-head_dim = "width / heads"
-positions = "sinusoidal"
-causal = true
-heads = 1
-ffn_width = 16
-dropout = 0.1
-[train]
-steps = 150
-batch = 4
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from small_study import small_study  # noqa: E402
+
+TRAIN = """steps = 150
 eval_every = 25
 judged = "best"
 save_every = 0.05
-keep_weights = true
-optimizer = { kind = "adamw", lr = 1e-3, beta2 = 0.99 }
-[sweep]
-"model.heads" = [1, 2]
+keep_weights = true"""
+SWEEP = """"model.heads" = [1, 2]
 "train.optimizer.lr" = { best_of = { from = 1e-5, to = 3.16e-5, extend = true, limits = [1e-5, 1e-3] } }
-seed = { from = 1, until = "decided", at_most = 5 }
-[report]
-x = { key = "model.heads", scale = "log2" }
-y = { metric = "relative_mse", scale = "log10" }
-[[claim]]
-kind = "less_than"
-at = 2
-than = { at = 1 }
-"""
+seed = { from = 1, until = "decided", at_most = 5 }"""
+STUDY = small_study("%s", "Race", TRAIN, SWEEP, model="ffn_width = 16\ndropout = 0.1",
+                    more='[[claim]]\nkind = "less_than"\nat = 2\nthan = { at = 1 }')
 
 # The studies that are raced in turn: what each changes in this one.
 STUDIES = [[], [('positions = "sinusoidal"', 'positions = "learned"'), ("dropout = 0.1", "")],
