@@ -307,18 +307,6 @@ TEST_CASE("doctor says what is damaged, repairs it, and the next run ends with t
   CHECK(output_of(folder, "export csv --metrics-only") == numbers);
 }
 
-TEST_CASE("every study's smoke profile runs") {
-  const std::filesystem::path studies = std::filesystem::path(headroom::testing::source_root()) / "experiments";
-  for (const auto& entry : std::filesystem::directory_iterator(studies)) {
-    if (entry.path().extension() != ".toml") continue;
-    const TemporaryFolder folder;
-    Program run(folder.path(), "run '" + entry.path().string() + "' --profile smoke --quiet");
-    CAPTURE(entry.path());
-    CHECK(run.wait() == 0);
-    CHECK(run.err().empty());
-  }
-}
-
 TEST_CASE("claims of a run study are verified, listed and set beside the paper's numbers") {
   const std::string claim = "kind = \"optimum_at\"\namong = [2]";
   const StudyFile study(replaced(small_study(), claim,

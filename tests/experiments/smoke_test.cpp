@@ -7,6 +7,7 @@
 
 #include "experiments/studies/config/metrics.h"
 #include "experiments/studies/config/study.h"
+#include "experiments/studies/pages/report.h"
 #include "experiments/studies/run/runner.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
@@ -35,6 +36,10 @@ void run_smoke(const std::filesystem::path& file) {
       CHECK(names.at(trial.id).contains(metric));
     }
   }
+  const Analysis analysis = analyse(results);
+  write_report(analysis, out / "report");
+  CHECK(std::filesystem::exists(out / "report/report.html"));
+  CHECK_FALSE(terminal_table(analysis).empty());
 }
 
 std::vector<std::filesystem::path> study_files(const std::string& folder = "/experiments") {
