@@ -34,8 +34,8 @@ std::vector<std::pair<std::string, std::string>> lines_of(const std::string& fol
   for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
     if (!is_source(entry.path())) continue;
     std::ifstream text(entry.path());
-    for (std::string line; std::getline(text, line);)
-      lines.emplace_back(fs::relative(entry.path(), root).string(), line);
+    const std::string file = fs::relative(entry.path(), root).string();
+    for (std::string line; std::getline(text, line);) lines.emplace_back(file, line);
   }
   return lines;
 }
@@ -44,7 +44,8 @@ std::vector<Include> includes_under(const std::string& folder) {
   static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
   std::vector<Include> out;
   for (const auto& [file, line] : lines_of(folder))
-    if (std::smatch match; std::regex_search(line, match, pattern)) out.push_back({file, match[2], match[1] == "\""});
+    if (std::smatch match; line.find("include") != std::string::npos && std::regex_search(line, match, pattern))
+      out.push_back({file, match[2], match[1] == "\""});
   return out;
 }
 
