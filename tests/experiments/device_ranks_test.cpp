@@ -31,11 +31,8 @@ std::string study() {
 /// The weights that a run leaves, by the name of their file.
 std::map<std::string, std::string> weights_of(int ranks, const std::string& said = "") {
   const StudyFile file(study());
-  Program run(file.folder(), "run study.toml --yes --device cuda", ranks > 0 ? under_mpi(ranks) : "");
-  const int status = run.wait();
-  INFO(ranks << " ranks: " << run.err());
-  CHECK(status == 0);
-  CHECK_THAT(run.out(), contains(said));
+  CHECK_THAT(output_of(file.folder(), "run study.toml --yes --device cuda", ranks > 0 ? under_mpi(ranks) : ""),
+             contains(said));
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(file.folder() / "runs"))
     if (entry.path().parent_path().filename() == "weights") all[entry.path().filename().string()] = read(entry.path());
@@ -57,14 +54,12 @@ TEST_CASE("mpirun on a GPU: a fine-tuning ends in the bytes of one process") {
   if (is_absent()) return;
   const TemporaryFolder folder;
   const auto tuned = [&](const std::string& out, int ranks) {
-    Program run(folder.path(),
-                fmt::format("finetune {} -o {} --text {} --context 16 --steps 4 --batch 4 --parts 4 --device cuda",
-                            small_model(), out, small_text()),
-                ranks > 0 ? under_mpi(ranks) : "");
-    const int status = run.wait();
-    INFO(run.err());
-    CHECK(status == 0);
-    CHECK(run.out().starts_with(ranks > 0 ? "ranks    2, " : "trained "));
+    const std::string said =
+        output_of(folder.path(),
+                  fmt::format("finetune {} -o {} --text {} --context 16 --steps 4 --batch 4 --parts 4 --device cuda",
+                              small_model(), out, small_text()),
+                  ranks > 0 ? under_mpi(ranks) : "");
+    CHECK(said.starts_with(ranks > 0 ? "ranks    2, " : "trained "));
     return read(folder.path() / out / "model.safetensors");
   };
   const std::string one = tuned("one", 0);

@@ -84,10 +84,7 @@ Weights weights_in(const fs::path& folder) {
 
 Weights weights_of(const std::string& study, int ranks) {
   const StudyFile file(study);
-  Program run(file.folder(), arguments, ranks > 0 ? under_mpi(ranks) : "");
-  const int status = run.wait();
-  INFO(ranks << " ranks: " << run.err());
-  CHECK(status == 0);
+  output_of(file.folder(), arguments, ranks > 0 ? under_mpi(ranks) : "");
   return weights_in(file.folder());
 }
 
@@ -152,10 +149,7 @@ TEST_CASE("mpirun: after a rank has died the run goes on with fewer, to the same
   kill(ranks[2], SIGKILL);
   CHECK(run.wait() != 0);
   CHECK_THAT(run.err(), contains("exited on signal 9"));
-  Program again(file.folder(), arguments, under_mpi(2));
-  const int status = again.wait();
-  INFO(again.err());
-  CHECK(status == 0);
+  output_of(file.folder(), arguments, under_mpi(2));
   CHECK((weights_in(file.folder()) == whole));
 }
 
@@ -177,11 +171,7 @@ TEST_CASE("mpirun: a fine-tuning ends in the bytes of one process, also after a 
   kill(ranks[1], SIGKILL);
   CHECK(cut.wait() != 0);
   CHECK_FALSE(fs::exists(folder.path() / "more"));
-  Program again(folder.path(), command("more"), under_mpi(2));
-  const int status = again.wait();
-  INFO(again.err());
-  CHECK(status == 0);
-  CHECK_THAT(again.out(), contains("resumed  after step"));
+  CHECK_THAT(output_of(folder.path(), command("more"), under_mpi(2)), contains("resumed  after step"));
   CHECK(read(folder.path() / "more" / "model.safetensors") == read(folder.path() / "one" / "model.safetensors"));
   Program other(folder.path(), replaced(command("more"), "-o more", "-o other") + " --force --seed 2", under_mpi(2));
   CHECK(other.wait() != 0);

@@ -14,14 +14,8 @@ using namespace headroom::testing;
 
 namespace {
 
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-Outcome run(const TemporaryFolder& folder, const std::string& arguments) {
-  Program program(folder.path(), "spectrum " + arguments);
-  const int status = program.wait();
-  return {status, program.out(), program.err()};
+nlohmann::json spectrum_of(const TemporaryFolder& folder, const std::string& tensor) {
+  return nlohmann::json::parse(output_of(folder.path(), "spectrum w.safetensors --json --tensor " + tensor));
 }
 
 void write_file(const TemporaryFolder& folder) {
@@ -40,14 +34,8 @@ void write_file(const TemporaryFolder& folder) {
 TEST_CASE("spectrum prints singular values with the energy and error of each rank") {
   const TemporaryFolder folder;
   write_file(folder);
-  const auto values = [&](const std::string& arguments) {
-    const Outcome outcome = run(folder, "w.safetensors --json --tensor " + arguments);
-    CAPTURE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return nlohmann::json::parse(outcome.out);
-  };
   for (const char* name : {"a", "a_half"}) {
-    const auto json = values(name);
+    const auto json = spectrum_of(folder, name);
     CHECK(json["singular_values"][0].get<double>() == Approx(std::sqrt(45)).epsilon(1e-14));
     CHECK(json["singular_values"][1].get<double>() == Approx(std::sqrt(5)).epsilon(1e-14));
     CHECK(json["energy"][0].get<double>() == Approx(0.9).epsilon(1e-14));
@@ -56,15 +44,14 @@ TEST_CASE("spectrum prints singular values with the energy and error of each ran
     CHECK(json["spectral_error"][1].get<double>() == 0);
   }
   // aᵀ·b = [[3, 8, 0], [0, 10, 0]]: σ² are the roots of x² - 173 x + 900.
-  const auto product = values("a --times b");
+  const auto product = spectrum_of(folder, "a --times b");
   REQUIRE(product["singular_values"].size() == 2);
   CHECK(product["singular_values"][0].get<double>() ==
         Approx(std::sqrt((173 + std::sqrt(173.0 * 173 - 3600)) / 2)).epsilon(1e-14));
   CHECK(product["singular_values"][0].get<double>() * product["singular_values"][1].get<double>() ==
         Approx(30).epsilon(1e-14));
-  CHECK(values("a --rank 1")["singular_values"].size() == 1);
-  const Outcome table = run(folder, "w.safetensors --tensor a");
-  CHECK_THAT(table.out, contains("6.70820393"));
+  CHECK(spectrum_of(folder, "a --rank 1")["singular_values"].size() == 1);
+  CHECK_THAT(output_of(folder.path(), "spectrum w.safetensors --tensor a"), contains("6.70820393"));
 }
 
 TEST_CASE("spectrum keeps small values, and --rank changes none of them") {
@@ -82,9 +69,7 @@ TEST_CASE("spectrum keeps small values, and --rank changes none of them") {
     const std::vector<double> wanted = headroom::engine::linalg::singular_values(*x).to_vector<double>();
     CHECK(wanted[11] < 1e-9 * wanted[0]);
     for (size_t rank = 1; rank <= 12; ++rank) {
-      const Outcome outcome = run(folder, fmt::format("w.safetensors --json --tensor {} --rank {}", name, rank));
-      REQUIRE(outcome.status == 0);
-      const auto json = nlohmann::json::parse(outcome.out);
+      const auto json = spectrum_of(folder, fmt::format("{} --rank {}", name, rank));
       REQUIRE(json["singular_values"].size() == rank);
       double rest = 0;
       for (size_t i = 12; i-- > rank;) rest = std::hypot(rest, wanted[i]);
@@ -103,9 +88,7 @@ TEST_CASE("shares of energy do not depend on the magnitude") {
     tensors[name] = Tensor::from<double>({2, 2}, {size, 0, 0, size});
   headroom::models::write_safetensors(folder / "w.safetensors", {tensors.begin(), tensors.end()});
   for (const auto& [name, tensor] : tensors) {
-    const Outcome outcome = run(folder, "w.safetensors --json --tensor " + name);
-    REQUIRE(outcome.status == 0);
-    const auto json = nlohmann::json::parse(outcome.out);
+    const auto json = spectrum_of(folder, name);
     CHECK(json["energy"][0].get<double>() == Approx(0.5).epsilon(1e-14));
     CHECK(json["energy"][1] == 1.0);
     CHECK(json["error"][0] == json["singular_values"][1]);
@@ -115,12 +98,7 @@ TEST_CASE("shares of energy do not depend on the magnitude") {
 TEST_CASE("spectrum names what is wrong with its arguments") {
   const TemporaryFolder folder;
   write_file(folder);
-  const auto error = [&](const std::string& arguments) {
-    const Outcome outcome = run(folder, arguments);
-    CHECK(outcome.status == 1);
-    CHECK(outcome.out.empty());
-    return outcome.err;
-  };
+  const auto error = [&](const std::string& arguments) { return complaint(folder.path(), "spectrum " + arguments, 1); };
   CHECK_THAT(error("w.safetensors --tensor c"), contains("c"));
   CHECK_THAT(error("none.safetensors --tensor a"), contains("none.safetensors"));
   CHECK_THAT(error("w.safetensors --tensor ids"), contains("tensor ids is i64 (2, 2): expected real numbers"));

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <iterator>
 
 #include "engine/error.h"
 #include "tests/hostile/edits.h"
+#include "tests/support/folder.h"
 
 namespace headroom::hostile {
 namespace {
@@ -18,18 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uintmax_t compared = 1 << 22;  ///< files above this size are compared by size alone
-
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  require(static_cast<bool>(file), "cannot read {}", path.string());
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-void write(const fs::path& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  require(static_cast<bool>(file.flush()), "cannot write {}", path.string());
-}
 
 void write_spec(const fs::path& path, const FileSpec& file) {
   std::ofstream out(path, std::ios::binary);
@@ -65,7 +53,8 @@ void make_files(const std::vector<FileSpec>& files, const fs::path& folder) {
 }
 
 void edit_files(const std::vector<std::pair<std::string, std::string>>& edits, const fs::path& folder) {
-  for (const auto& [name, edit] : edits) write(folder / name, bytes_edited(bytes_of(folder / name), edit));
+  for (const auto& [name, edit] : edits)
+    testing::write_bytes(folder / name, bytes_edited(testing::read_bytes(folder / name), edit));
 }
 
 Listing listing_of(const fs::path& folder) {
@@ -75,7 +64,8 @@ Listing listing_of(const fs::path& folder) {
     std::string state = fmt::format("{}", static_cast<int>(entry.symlink_status().type()));
     if (!entry.is_symlink() && entry.is_regular_file()) {
       state += fmt::format(" {}", entry.file_size());
-      if (entry.file_size() <= compared) state += fmt::format(" {}", std::hash<std::string>()(bytes_of(entry.path())));
+      if (entry.file_size() <= compared)
+        state += fmt::format(" {}", std::hash<std::string>()(testing::read_bytes(entry.path())));
     }
     found[entry.path().lexically_relative(folder).string()] = state;
   }
