@@ -25,15 +25,6 @@ std::string study() {
                   "steps = 400\neval_every = 50\njudged = \"best\"\nsave_every = 0.01\nkeep_weights = true");
 }
 
-/// Few trials at first: the best rate is at an end of the grid, and claims want more seeds.
-std::string study_in_rounds() {
-  std::string text = replaced(small_study(), "best_of = [1e-3, 1e-2]",
-                              "best_of = { from = 1e-5, to = 3.16e-5, extend = true, limits = [1e-5, 1e-2] }");
-  text = replaced(text, "seed                 = [1, 2]", "seed = { from = 1, until = \"decided\", at_most = 9 }");
-  text = replaced(text, "kind = \"optimum_at\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
-  return replaced(text, "steps     = 6", "steps = 150\nsave_every = 0.01");
-}
-
 /// Sets the wall clock of the program that follows.
 std::string ahead(int seconds) {
   const char* const library = std::getenv("HEADROOM_FAULTS");

@@ -47,6 +47,13 @@ inline TrialRecord failed(TrialRecord t) {
   return t;
 }
 
+/// The trial as one of a series, with an id of its own.
+inline TrialRecord in_series(TrialRecord t, const std::string& name) {
+  t.series = name;
+  t.id += name;
+  return t;
+}
+
 /// A study of "mse" against "model.heads". errors[i][s] is the error of seed s at heads = xs[i].
 inline StudyResults study(const std::vector<double>& xs, const std::vector<std::vector<double>>& errors) {
   StudyResults r;

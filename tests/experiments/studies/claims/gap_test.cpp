@@ -19,10 +19,7 @@ StudyResults slow_and_fast() {
     for (int s = 0; s < 3; ++s)
       for (const std::string& name : r.series) {
         const double slower = name == "slow" ? ratios[i] * noise[(s + i) % 3] : 1;
-        TrialRecord t = trial(std::exp2(i), s, slower * noise[s] / std::exp2(i));
-        t.series = name;
-        t.id += name;
-        r.trials.push_back(t);
+        r.trials.push_back(in_series(trial(std::exp2(i), s, slower * noise[s] / std::exp2(i)), name));
       }
   r.planned = std::ssize(r.trials);
   return r;

@@ -21,10 +21,8 @@ StudyResults short_and_long(double apart = 3) {
     for (int i = 0; i < 4; ++i)
       for (int s = 0; s < 4; ++s) {
         const int off = std::abs(i - (name == "short" ? 1 : 2));
-        TrialRecord t = trial(std::exp2(i), s, 0.01 * std::pow(apart, off) * noise[(s + i) % 4]);
-        t.series = name;
-        t.id += name;
-        r.trials.push_back(t);
+        const double error = 0.01 * std::pow(apart, off) * noise[(s + i) % 4];
+        r.trials.push_back(in_series(trial(std::exp2(i), s, error), name));
       }
   r.planned = std::ssize(r.trials);
   return r;

@@ -22,10 +22,7 @@ StudyResults slow_and_fast(double slow, double fast) {
     for (const double x : {100, 200, 400, 800})
       for (int s = 0; s < 3; ++s) {
         const double steps = name == "slow" ? slow * of_seed[s] : fast * of_seed[(s + 1) % 3];
-        TrialRecord t = trial(x, s, std::pow(steps / x, 2));
-        t.series = name;
-        t.id += name;
-        r.trials.push_back(t);
+        r.trials.push_back(in_series(trial(x, s, std::pow(steps / x, 2)), name));
       }
   r.planned = std::ssize(r.trials);
   return r;

@@ -232,11 +232,7 @@ TEST_CASE("a study that asks for a section of the guide has its answer there") {
   StudyResults r = trained({1, 2, 4}, {{0.200, 0.203, 0.204}, {0.100, 0.101, 0.102}, {0.1001, 0.1012, 0.1021}});
   for (TrialRecord& t : r.trials) t.series = "first";
   const std::vector<TrialRecord> first = r.trials;
-  for (TrialRecord t : first) {
-    t.series = "second";
-    t.id += "-second";
-    r.trials.push_back(t);
-  }
+  for (const TrialRecord& t : first) r.trials.push_back(testing::in_series(t, "second"));
   r.series = {"first", "second"};
   r.planned = count_trials(r.trials);
   r.guide = "Which end is worse?";

@@ -34,11 +34,7 @@ inline void add_tracks(StudyResults& r) {
 inline void add_curve(StudyResults& r, const std::string& name) {
   r.series.push_back(name);
   const StudyResults curve = u_curve();
-  for (TrialRecord t : curve.trials) {
-    t.series = name;
-    t.id += name;
-    r.trials.push_back(t);
-  }
+  for (const TrialRecord& t : curve.trials) r.trials.push_back(in_series(t, name));
   r.planned = std::ssize(r.trials);
 }
 
