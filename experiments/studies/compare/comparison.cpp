@@ -17,6 +17,7 @@
 #include "experiments/studies/analysis/estimate.h"
 #include "experiments/studies/analysis/statistics.h"
 #include "experiments/studies/config/study.h"
+#include "experiments/studies/config/trial_facts.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/toml/document.h"
 
