@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "experiments/output/text.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/analysis/analysis.h"
 #include "experiments/studies/config/metrics.h"
 #include "experiments/studies/run/runner.h"
