@@ -205,6 +205,30 @@ TEST_CASE("two grids are widened together: every pair of the values there are") 
   CHECK(pairs.size() == 6 * 5);
 }
 
+TEST_CASE("a widened grid is refined once, between each choice and its neighbours") {
+  const std::string grid =
+      "\"train.optimizer.lr\" = { best_of = { from = 1e-3, to = 1e-2, extend = true, refine = true } }\n";
+  const Study study = study_of(heads + grid + "seed = { from = 1, until = \"decided\", at_most = 6 }\n", two_is_better);
+  const Rounds rounds = finish(study, [](const PlannedTrial& trial) {
+    return parabola(rate_of(trial), trial.x == 1 ? 2e-3 : 1e-4) +
+           0.01 * static_cast<double>(trial.seed * trial.seed % 7);
+  });
+  CHECK(rates(rounds.study, 1) == std::set<double>{1e-3, 1.78e-3, 3.16e-3, 5.62e-3, 1e-2});
+  CHECK(rates(rounds.study, 2) == std::set<double>{3.16e-5, 5.62e-5, 1e-4, 1.78e-4, 3.16e-4, 1e-3, 3.16e-3, 1e-2});
+  REQUIRE(rounds.notes.size() >= 4);
+  CHECK(contains(rounds.notes[3],
+                 "round 5: 12 more trials: lr 5.62e-5 at heads = 2; lr 0.000178 at heads = 2; lr 0.00178"));
+  for (const PlannedTrial& trial : rounds.study.trials)  // later seeds train at what the finer grid prefers
+    if (trial.seed > 3) CHECK(rate_of(trial) == (trial.x == 1 ? 1.78e-3 : 1e-4));
+  CHECK(most_rounds(study) >= rounds.round);
+  CHECK(
+      std::ranges::none_of(study_of(heads + "\"train.optimizer.lr\" = { best_of = { from = 1e-3, to = 4e-3, times = 2, "
+                                            "extend = true } }\n",
+                                    "")
+                               .later,
+                           &PlannedTrial::is_between));
+}
+
 TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at the rate that was chosen") {
   const std::string sweep = heads +
                             "\"model.positions\" = [\"none\", \"alibi\"]\n"
@@ -433,6 +457,8 @@ TEST_CASE("rules for rounds that mean nothing are problems") {
                  "best_of.limits: expected two numbers"));
   CHECK(contains(grid("{ from = 1e-3, to = 1e-2, extend = true, limits = [5e-3, 1] }"), "leaves out values"));
   CHECK(contains(grid("{ values = [1e-3], extend = true }"), "needs at least two values"));
+  CHECK(contains(grid("{ values = [1e-3, 2e-3], refine = true }"),
+                 "refine: no values above 0 are more than a factor of 2 apart"));
   CHECK(contains(grid("{ values = [1e-3, 1e-3] }"), "0.001 is given twice"));
   CHECK(contains(grid("{ from = 1e-3, to = 1e-2, times = 1.0001 }"),
                  "best_of.times: 1.0001 is out of range: expected >= 1.05"));

@@ -36,7 +36,7 @@ Parts take_parts(Reader& in) {
   parts.constraints = in.texts("constraint", "expressions over keys of a trial; a trial where one is 0 is left out");
   parts.axes = in.others("KEY",
                          "a key of task, model or train: [values], { best_of = [values] }, { best_of = { from, to, "
-                         "times, extend, limits } }, { values, names }");
+                         "times, extend, refine, limits } }, { values, names }");
   return parts;
 }
 

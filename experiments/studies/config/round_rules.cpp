@@ -14,6 +14,7 @@ constexpr int64_t most_seeds = 1000;
 constexpr size_t most_grid_values = 100;
 constexpr double closest = 1.05;        ///< neighbours that differ in three digits
 constexpr double grid_rounding = 1.01;  ///< three digits are within this factor
+constexpr double fine = 2;              ///< neighbours that `refine` leaves alone
 
 /// Three significant digits: 0.00316.
 double rounded_value(double x) { return std::stod(fmt::format("{:.2e}", x)); }
@@ -76,6 +77,33 @@ WrittenGrid read_grid_values(Reader& in, bool extends) {
   return grid;
 }
 
+/// Widens a grid to its limits, by values that rounds may add.
+void extend(const WrittenGrid& grid, const std::vector<double>& limits, Reader& in,
+            std::vector<SweepAxis::Position>& all) {
+  const auto [smallest, largest] = std::minmax_element(
+      grid.values.begin(), grid.values.end(), [](const Value& a, const Value& b) { return a.number() < b.number(); });
+  const double begin = smallest->number(), end = largest->number();
+  const double low = limits.size() == 2 ? limits[0] : begin / 100, high = limits.size() == 2 ? limits[1] : end * 100;
+  if (low > begin || high < end)
+    in.complain("limits", fmt::format("[{}, {}] leaves out values of the first grid, {} to {}", low, high, begin, end));
+  for (double x = begin / grid.times; x * grid_rounding >= low && all.size() < most_grid_values; x /= grid.times)
+    all.insert(all.begin(), {{real_value(rounded_value(x), in.place())}, "", true});
+  for (double x = end * grid.times; x <= high * grid_rounding && all.size() < most_grid_values; x *= grid.times)
+    all.push_back({{real_value(rounded_value(x), in.place())}, "", true});
+}
+
+/// Appends the geometric means of neighbours that are more than a factor of two apart.
+void refine(Reader& in, std::vector<SweepAxis::Position>& all) {
+  std::vector<double> values;
+  for (const SweepAxis::Position& position : all) values.push_back(position.values[0].number());
+  std::sort(values.begin(), values.end());
+  for (size_t i = 1; i < values.size(); ++i)
+    if (values[i - 1] > 0 && values[i] > fine * grid_rounding * values[i - 1])
+      all.push_back({{real_value(rounded_value(std::sqrt(values[i - 1] * values[i])), in.place())}, "", true, true});
+  if (all.size() == values.size())
+    in.complain("refine", fmt::format("no values above 0 are more than a factor of {} apart", fine));
+}
+
 }  // namespace
 
 SeedRule read_seed_rule(const Value& table, Complaints& problems) {
@@ -98,6 +126,8 @@ SeedRule read_seed_rule(const Value& table, Complaints& problems) {
 std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string& path, Complaints& problems) {
   Reader in(table, path, problems);
   const bool extends = in.flag("extend", false, "whether rounds widen it while the best value stands at an end");
+  const bool refines = in.flag(
+      "refine", false, "whether a round tries the values between the best one and neighbours over twice as far");
   const WrittenGrid grid = in.has("values") ? read_grid_values(in, extends) : read_grid_range(in);
   const std::vector<double> limits = in.numbers("limits", "how far it may be widened");
   if (!limits.empty() && !extends) in.complain("limits", "are of a grid with extend = true");
@@ -106,17 +136,8 @@ std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string
   in.finish();
   std::vector<SweepAxis::Position> all;
   for (const Value& value : grid.values) all.push_back({{value}, ""});
-  if (!extends || grid.values.empty() || !(grid.times >= closest)) return all;
-  const auto [smallest, largest] = std::minmax_element(
-      grid.values.begin(), grid.values.end(), [](const Value& a, const Value& b) { return a.number() < b.number(); });
-  const double begin = smallest->number(), end = largest->number();
-  const double low = limits.size() == 2 ? limits[0] : begin / 100, high = limits.size() == 2 ? limits[1] : end * 100;
-  if (low > begin || high < end)
-    in.complain("limits", fmt::format("[{}, {}] leaves out values of the first grid, {} to {}", low, high, begin, end));
-  for (double x = begin / grid.times; x * grid_rounding >= low && all.size() < most_grid_values; x /= grid.times)
-    all.insert(all.begin(), {{real_value(rounded_value(x), table.place)}, "", true});
-  for (double x = end * grid.times; x <= high * grid_rounding && all.size() < most_grid_values; x *= grid.times)
-    all.push_back({{real_value(rounded_value(x), table.place)}, "", true});
+  if (extends && !all.empty() && grid.times >= closest) extend(grid, limits, in, all);
+  if (refines && !all.empty()) refine(in, all);
   return all;
 }
 

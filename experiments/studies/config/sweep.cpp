@@ -82,6 +82,7 @@ Combination combine(const Sweep& sweep, const std::vector<const SweepAxis::Posit
     if (axis.role == Role::curve) made.curves.push_back(label);
     trial.label += label + " ";
     trial.is_later = trial.is_later || positions[a]->is_later;
+    trial.is_between = trial.is_between || positions[a]->is_between;
   }
   trial.seed = sweep.seeds[seed];
   trial.is_later = trial.is_later || (sweep.seed_rule && std::cmp_greater_equal(seed, sweep.seed_rule->first));

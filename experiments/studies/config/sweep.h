@@ -37,6 +37,7 @@ struct SweepAxis {
     std::vector<Value> values;  ///< one per path
     std::string name;           ///< "" unless the file gives one
     bool is_later = false;      ///< only for rounds after the first
+    bool is_between = false;    ///< only for the round that refines the best of its neighbours
   };
   std::vector<std::string> paths;  ///< "model.heads"
   std::vector<Place> places;       ///< of each path
@@ -68,10 +69,13 @@ SeedRule read_seed_rule(const Value& table, Complaints& problems);
 ///   { from = 1e-3, to = 1e-1, times = 3.162 }     from `from` to `to`, each value `times` the one before it
 ///   { values = [1e-3, 3e-3, 1e-2] }               the same, written out
 ///   { …, extend = true, limits = [1e-5, 1] }      widened while the value that validation prefers stands at an end
+///   { …, refine = true }                          then, once, the geometric means of the preferred value and
+///   neighbours
+///                                                 that are more than a factor of two from it
 ///
 /// `times` is √10 without the key. A list goes on by the mean ratio of its neighbours. Without `limits` a grid grows by
 /// two decades to either side. Values that are computed are rounded to three digits. Returns them growing where they
-/// are computed, those of a list in its order, between those below and those above them.
+/// are computed, those of a list in its order, between those below and those above them; last, those between others.
 std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string& path, Complaints& problems);
 
 /// Reads [sweep]:
@@ -98,8 +102,9 @@ void flatten_sweeps(Value& document);
 /// One trial of the plan with what it trains.
 struct PlannedTrial : PlanEntry {
   TrialConfig config;
-  bool is_later = false;  ///< not of the first round
-  size_t place = 0;       ///< in the study's plan with every trial that rounds may add
+  bool is_later = false;    ///< not of the first round
+  bool is_between = false;  ///< has a value of a grid that only its refinement tries
+  size_t place = 0;         ///< in the study's plan with every trial that rounds may add
 };
 
 /// Every combination of a sweep's positions and seeds that meets the constraints, seeds innermost, bound to the configs

@@ -67,7 +67,7 @@ std::map<SeriesAndX, GridAtX> grids_of(const Study& study) {
   for (const PlannedTrial& trial : study.trials)
     for (const auto& [key, value] : trial.choice) grids[{trial.series, trial.x}].tried[key].insert(value);
   for (const PlannedTrial& trial : study.later) {
-    if (!is_of_first_seeds(study, trial)) continue;
+    if (!is_of_first_seeds(study, trial) || trial.is_between) continue;
     GridAtX& grid = grids[{trial.series, trial.x}];
     for (const auto& [key, value] : trial.choice)
       if (!grid.tried[key].contains(value)) grid.untried[key].insert(value);
@@ -97,7 +97,7 @@ bool widen_grids(Rounds& rounds, const Analysis& results) {
   std::set<std::string> extended;  // keys with values that are not of the first round
   for (const auto* trials : {&study.later, &study.trials})
     for (const PlannedTrial& trial : *trials)
-      if (trial.is_later && is_of_first_seeds(study, trial))
+      if (trial.is_later && !trial.is_between && is_of_first_seeds(study, trial))
         for (const auto& [key, value] : trial.choice) extended.insert(key);
   std::map<Widening, std::vector<double>> wider, stuck;  // → x
   for (const std::string& series : study.series) {
@@ -116,7 +116,7 @@ bool widen_grids(Rounds& rounds, const Analysis& results) {
     return false;
   }
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
-    if (!is_of_first_seeds(study, trial)) return false;
+    if (!is_of_first_seeds(study, trial) || trial.is_between) return false;
     const GridAtX& grid = grids.at({trial.series, trial.x});
     const auto is_in = [&](const std::string& key, double value) {
       if (grid.tried.at(key).contains(value)) return true;
@@ -129,6 +129,40 @@ bool widen_grids(Rounds& rounds, const Analysis& results) {
   std::vector<std::string> parts;
   for (const auto& [at, xs] : wider)
     parts.push_back(fmt::format("{} {} at {}", last_part(at.key), exact(at.value), places_text(study, at.series, xs)));
+  rounds.notes.push_back(fmt::format("round {}: {} more trials: {}", ++rounds.round, count, fmt::join(parts, "; ")));
+  return true;
+}
+
+/// Adds, once, the values between each choice and its neighbours, where the grid has such. False when there is nothing
+/// to add.
+bool refine_grids(Rounds& rounds, const Analysis& results) {
+  Study& study = rounds.study;
+  if (std::ranges::any_of(study.trials, &PlannedTrial::is_between)) return false;
+  const std::map<SeriesAndX, GridAtX> grids = grids_of(study);
+  std::map<SeriesAndX, std::map<std::string, double>> chosen;
+  for (const std::string& series : study.series)
+    for (const Point& point : results.curve(series).points) chosen[{series, point.x}] = point.choice;
+  std::map<Widening, std::set<double>> finer;  // → x
+  const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
+    const auto at = chosen.find({trial.series, trial.x});
+    if (!trial.is_between || !is_of_first_seeds(study, trial) || at == chosen.end()) return false;
+    std::vector<Widening> off;  // the values that are not the chosen ones
+    for (const auto& [key, value] : trial.choice)
+      if (value != at->second.at(key)) off.push_back({trial.series, key, value});
+    if (off.size() != 1) return false;
+    const std::set<double>& tried = grids.at(at->first).tried.at(off[0].key);
+    const double best = at->second.at(off[0].key), value = off[0].value;
+    const auto above = tried.upper_bound(value);  // a neighbour of the best, or the best itself
+    const bool is_next =
+        above != tried.end() && above != tried.begin() && (*above == best || *std::prev(above) == best);
+    if (is_next) finer[off[0]].insert(trial.x);
+    return is_next;
+  });
+  if (count == 0) return false;
+  std::vector<std::string> parts;
+  for (const auto& [at, xs] : finer)
+    parts.push_back(fmt::format("{} {} at {}", last_part(at.key), exact(at.value),
+                                places_text(study, at.series, {xs.begin(), xs.end()})));
   rounds.notes.push_back(fmt::format("round {}: {} more trials: {}", ++rounds.round, count, fmt::join(parts, "; ")));
   return true;
 }
@@ -225,7 +259,7 @@ Rounds plan_rounds(const Study& study, const Records& records) {
   if (study.later.empty()) return rounds;
   while (has_ended(rounds.study, records)) {
     const Analysis results = analyse(round_results(rounds, records));
-    if (look == 0 && widen_grids(rounds, results)) continue;
+    if (look == 0 && (widen_grids(rounds, results) || refine_grids(rounds, results))) continue;
     if (look + 1 == seeds.size()) break;
     if (!add_seeds(rounds, results, records, look + 1, seeds[look + 1])) break;
     ++look;
@@ -239,10 +273,13 @@ std::vector<const PlannedTrial*> largest_plan(const Study& study) {
   std::set<std::tuple<std::string, double, int64_t>> seen;
   for (const PlannedTrial& trial : study.trials)
     if (ids.insert(trial.id).second) most.push_back(&trial);
+  std::map<std::tuple<std::string, double, int64_t>, size_t> finer;
   for (const PlannedTrial& trial : study.later) {
-    const bool is_one_of_its_seed =
-        is_of_first_seeds(study, trial) || seen.emplace(trial.series, trial.x, trial.seed).second;
-    if (is_one_of_its_seed && ids.insert(trial.id).second) most.push_back(&trial);
+    const std::tuple at{trial.series, trial.x, trial.seed};
+    const bool counts = !is_of_first_seeds(study, trial) ? seen.insert(at).second
+                        : trial.is_between               ? ++finer[at] <= 2 * trial.choice.size()
+                                                         : true;
+    if (counts && ids.insert(trial.id).second) most.push_back(&trial);
   }
   return most;
 }
@@ -252,7 +289,8 @@ int64_t most_rounds(const Study& study) {
   for (const auto& [at, grid] : grids_of(study))
     for (const auto& [key, values] : grid.untried) wider = std::max(wider, values.size());
   const auto further = study.seed_rule ? study.seed_rule->looks().size() - 1 : 0;
-  return 1 + static_cast<int64_t>(wider + further);
+  const bool refines = std::ranges::any_of(study.later, &PlannedTrial::is_between);
+  return 1 + static_cast<int64_t>(wider + further + (refines ? 1 : 0));
 }
 
 }  // namespace headroom::experiments

@@ -25,8 +25,9 @@ struct Rounds {
 ///
 /// A round ends when each of its trials has come to an end. Then, first, every x of every series whose choice by
 /// validation (claims/curve.h) stands at the end of a grid that is to be extended gets the next value beyond that end,
-/// for the seeds of the first round, until no choice stands at an end or the grid's limits are reached. After that
-/// choices stay: seeds of later rounds train with them alone. The claims are judged, at the share of their significance
+/// for the seeds of the first round, until no choice stands at an end or the grid's limits are reached; then, once,
+/// the values between a choice and neighbours over twice as far, where its grid is to be refined. After that choices
+/// stay: seeds of later rounds train with them alone. The claims are judged, at the share of their significance
 /// that a look may spend (claims/looks.h); while further seeds may decide one that is undecided, the x that it still
 /// hangs on (Verdict::open) get the seeds of the next look, all that a comparison takes at once: it is paired over
 /// seeds. So do others of an undecided claim's series that have a stored trial of it. Throws Error as Analysis does.
