@@ -1,6 +1,8 @@
 // Studies on a GPU, or on the emulator: they end as on the CPU, go on where the card was lost, and share it.
 #include <fmt/core.h>
 
+#include <regex>
+
 #include "engine/transfer.h"
 #include "experiments/studies/run/store.h"
 #include "tests/experiments/program.h"
@@ -35,6 +37,9 @@ std::map<std::string, double> scores(const fs::path& folder) {
   while (rows.step()) found[rows.text(0)] = rows.real(1);
   return found;
 }
+
+/// A text whose lines were broken to fit, as one line.
+std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\\s+"), " "); }
 
 }  // namespace
 
@@ -102,12 +107,11 @@ vocab = 11
     return program.out() + program.err();
   };
   const std::string bench = "bench w --workloads w.toml --seconds 0.01 --device cuda --precision bf16";
-  if (run("doctor", "epilogues").find("by a kernel of its own: bias f32") == std::string::npos)
+  if (!contains(unwrapped(run("doctor", "epilogues")), "by a kernel of its own: bias f32"))
     return testing::skip("not on the emulator");
-  CHECK(
-      run("doctor", "")
-          .find("in the product: bias f32, bias gradient f32, bias bf16; by a kernel of its own: bias gradient bf16") !=
-      std::string::npos);
+  CHECK(contains(unwrapped(run("doctor", "")),
+                 "in the product: bias f32, bias gradient f32, bias bf16; by a kernel of "
+                 "its own: bias gradient bf16"));
   const std::string profile = run(bench + " --profile", "epilogues");
   CHECK(profile.find("linear: bias apart") != std::string::npos);
   CHECK(profile.find("linear: bias gradient apart") != std::string::npos);
@@ -123,7 +127,7 @@ vocab = 11
     CHECK(off.wait() == 0);
     CHECK(off.err().empty());
   }
-  CHECK(output_of(folder.path(), "doctor", "HEADROOM_CUDNN=off").find("; off (HEADROOM_CUDNN)") != std::string::npos);
+  CHECK(contains(unwrapped(output_of(folder.path(), "doctor", "HEADROOM_CUDNN=off")), "; off (HEADROOM_CUDNN)"));
 }
 
 TEST_CASE("what is wrong with a GPU is said before anything is trained") {
