@@ -69,9 +69,7 @@ SeedRule read_seed_rule(const Value& table, Complaints& problems);
 ///   { from = 1e-3, to = 1e-1, times = 3.162 }     from `from` to `to`, each value `times` the one before it
 ///   { values = [1e-3, 3e-3, 1e-2] }               the same, written out
 ///   { …, extend = true, limits = [1e-5, 1] }      widened while the value that validation prefers stands at an end
-///   { …, refine = true }                          then, once, the geometric means of the preferred value and
-///   neighbours
-///                                                 that are more than a factor of two from it
+///   { …, refine = true }                          then, once, values halfway to neighbours over twice as far
 ///
 /// `times` is √10 without the key. A list goes on by the mean ratio of its neighbours. Without `limits` a grid grows by
 /// two decades to either side. Values that are computed are rounded to three digits. Returns them growing where they

@@ -27,6 +27,11 @@ bool is_of_first_seeds(const Study& study, const PlannedTrial& trial) {
   return !study.seed_rule || seeds_before(study, trial) < study.seed_rule->first;
 }
 
+/// Of the grids as they are written and widened: refinement and later seeds come after.
+bool is_of_grids(const Study& study, const PlannedTrial& trial) {
+  return is_of_first_seeds(study, trial) && !trial.is_between;
+}
+
 /// Moves trials that `wanted` picks from `later` to the plan; returns their number.
 template <class F>
 int64_t add_trials(Study& study, const F& wanted) {
@@ -43,19 +48,36 @@ int64_t add_trials(Study& study, const F& wanted) {
 }
 
 /// "heads = 4, 8 of wide": the places that a round changes.
-std::string places_text(const Study& study, const std::string& series, const std::vector<double>& xs) {
+std::string places_text(const Study& study, const std::string& series, const std::set<double>& xs) {
   std::vector<std::string> at;
   for (const double x : xs) at.push_back(exact(x));
   return fmt::format("{} = {}{}", last_part(study.head.report.x_key), fmt::join(at, ", "),
                      series.empty() ? "" : " of " + series);
 }
 
-/// A value beyond the end of a grid that one key needs at some x of a series.
-struct Widening {
+/// A value of a key in a series; a round adds it at some x.
+struct GridValue {
   std::string series, key;
   double value = 0;
-  auto operator<=>(const Widening&) const = default;
+  auto operator<=>(const GridValue&) const = default;
 };
+using AddedValues = std::map<GridValue, std::set<double>>;  // → x
+
+void note_values(Rounds& rounds, int64_t count, const AddedValues& added) {
+  std::vector<std::string> parts;
+  for (const auto& [at, xs] : added)
+    parts.push_back(
+        fmt::format("{} {} at {}", last_part(at.key), exact(at.value), places_text(rounds.study, at.series, xs)));
+  rounds.notes.push_back(fmt::format("round {}: {} more trials: {}", ++rounds.round, count, fmt::join(parts, "; ")));
+}
+
+/// The choice by validation at each x.
+std::map<SeriesAndX, std::map<std::string, double>> choices_of(const Study& study, const Analysis& results) {
+  std::map<SeriesAndX, std::map<std::string, double>> chosen;
+  for (const std::string& series : study.series)
+    for (const Point& point : results.curve(series).points) chosen[{series, point.x}] = point.choice;
+  return chosen;
+}
 
 /// The planned and the possible values at one x of a series.
 struct GridAtX {
@@ -67,7 +89,7 @@ std::map<SeriesAndX, GridAtX> grids_of(const Study& study) {
   for (const PlannedTrial& trial : study.trials)
     for (const auto& [key, value] : trial.choice) grids[{trial.series, trial.x}].tried[key].insert(value);
   for (const PlannedTrial& trial : study.later) {
-    if (!is_of_first_seeds(study, trial) || trial.is_between) continue;
+    if (!is_of_grids(study, trial)) continue;
     GridAtX& grid = grids[{trial.series, trial.x}];
     for (const auto& [key, value] : trial.choice)
       if (!grid.tried[key].contains(value)) grid.untried[key].insert(value);
@@ -97,16 +119,16 @@ bool widen_grids(Rounds& rounds, const Analysis& results) {
   std::set<std::string> extended;  // keys with values that are not of the first round
   for (const auto* trials : {&study.later, &study.trials})
     for (const PlannedTrial& trial : *trials)
-      if (trial.is_later && !trial.is_between && is_of_first_seeds(study, trial))
+      if (trial.is_later && is_of_grids(study, trial))
         for (const auto& [key, value] : trial.choice) extended.insert(key);
-  std::map<Widening, std::vector<double>> wider, stuck;  // → x
+  AddedValues wider, stuck;
   for (const std::string& series : study.series) {
     for (const Point& point : results.curve(series).points)
       for (const std::string& key : point.edges) {
         const double value = point.choice.at(key);
         const std::optional<double> next = beyond(grids.at({series, point.x}), key, value);
-        if (next) wider[{series, key, *next}].push_back(point.x);
-        else if (extended.contains(key)) stuck[{series, key, value}].push_back(point.x);
+        if (next) wider[{series, key, *next}].insert(point.x);
+        else if (extended.contains(key)) stuck[{series, key, value}].insert(point.x);
       }
   }
   if (wider.empty()) {
@@ -116,20 +138,17 @@ bool widen_grids(Rounds& rounds, const Analysis& results) {
     return false;
   }
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
-    if (!is_of_first_seeds(study, trial) || trial.is_between) return false;
+    if (!is_of_grids(study, trial)) return false;
     const GridAtX& grid = grids.at({trial.series, trial.x});
     const auto is_in = [&](const std::string& key, double value) {
       if (grid.tried.at(key).contains(value)) return true;
       const auto found = wider.find({trial.series, key, value});
-      return found != wider.end() && std::count(found->second.begin(), found->second.end(), trial.x) > 0;
+      return found != wider.end() && found->second.contains(trial.x);
     };
     return std::all_of(trial.choice.begin(), trial.choice.end(),
                        [&](const auto& one) { return is_in(one.first, one.second); });
   });
-  std::vector<std::string> parts;
-  for (const auto& [at, xs] : wider)
-    parts.push_back(fmt::format("{} {} at {}", last_part(at.key), exact(at.value), places_text(study, at.series, xs)));
-  rounds.notes.push_back(fmt::format("round {}: {} more trials: {}", ++rounds.round, count, fmt::join(parts, "; ")));
+  note_values(rounds, count, wider);
   return true;
 }
 
@@ -139,14 +158,12 @@ bool refine_grids(Rounds& rounds, const Analysis& results) {
   Study& study = rounds.study;
   if (std::ranges::any_of(study.trials, &PlannedTrial::is_between)) return false;
   const std::map<SeriesAndX, GridAtX> grids = grids_of(study);
-  std::map<SeriesAndX, std::map<std::string, double>> chosen;
-  for (const std::string& series : study.series)
-    for (const Point& point : results.curve(series).points) chosen[{series, point.x}] = point.choice;
-  std::map<Widening, std::set<double>> finer;  // → x
+  const auto chosen = choices_of(study, results);
+  AddedValues finer;
   const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
     const auto at = chosen.find({trial.series, trial.x});
     if (!trial.is_between || !is_of_first_seeds(study, trial) || at == chosen.end()) return false;
-    std::vector<Widening> off;  // the values that are not the chosen ones
+    std::vector<GridValue> off;  // the values that are not the chosen ones
     for (const auto& [key, value] : trial.choice)
       if (value != at->second.at(key)) off.push_back({trial.series, key, value});
     if (off.size() != 1) return false;
@@ -159,11 +176,7 @@ bool refine_grids(Rounds& rounds, const Analysis& results) {
     return is_next;
   });
   if (count == 0) return false;
-  std::vector<std::string> parts;
-  for (const auto& [at, xs] : finer)
-    parts.push_back(fmt::format("{} {} at {}", last_part(at.key), exact(at.value),
-                                places_text(study, at.series, {xs.begin(), xs.end()})));
-  rounds.notes.push_back(fmt::format("round {}: {} more trials: {}", ++rounds.round, count, fmt::join(parts, "; ")));
+  note_values(rounds, count, finer);
   return true;
 }
 
@@ -182,9 +195,7 @@ std::set<std::string> undecided_series(const Analysis& results) {
 /// to add.
 bool add_seeds(Rounds& rounds, const Analysis& results, const Records& records, size_t look, int64_t seeds) {
   Study& study = rounds.study;
-  std::map<SeriesAndX, std::map<std::string, double>> chosen;
-  for (const std::string& name : study.series)
-    for (const Point& point : results.curve(name).points) chosen[{name, point.x}] = point.choice;
+  const auto chosen = choices_of(study, results);
   const auto is_of_look = [&](const PlannedTrial& trial) {
     return !is_of_first_seeds(study, trial) && seeds_before(study, trial) < seeds &&
            trial.choice == chosen.at({trial.series, trial.x});
@@ -205,8 +216,7 @@ bool add_seeds(Rounds& rounds, const Analysis& results, const Records& records, 
   std::vector<std::string> places;
   for (const auto& [name, xs] : added) {
     for (const double x : xs) rounds.looks.last_of[{name, x}] = look;
-    if (xs.size() < results.curve(name).points.size())
-      places.push_back(places_text(study, name, {xs.begin(), xs.end()}));
+    if (xs.size() < results.curve(name).points.size()) places.push_back(places_text(study, name, xs));
     else if (!name.empty()) places.push_back(name);
   }
   rounds.notes.push_back(fmt::format("round {}: {} more trials: seeds up to {} {}for claims that are undecided",
@@ -276,10 +286,9 @@ std::vector<const PlannedTrial*> largest_plan(const Study& study) {
   std::map<std::tuple<std::string, double, int64_t>, size_t> finer;
   for (const PlannedTrial& trial : study.later) {
     const std::tuple at{trial.series, trial.x, trial.seed};
-    const bool counts = !is_of_first_seeds(study, trial) ? seen.insert(at).second
-                        : trial.is_between               ? ++finer[at] <= 2 * trial.choice.size()
-                                                         : true;
-    if (counts && ids.insert(trial.id).second) most.push_back(&trial);
+    if (!is_of_first_seeds(study, trial) && !seen.insert(at).second) continue;  // one of the values
+    if (is_of_first_seeds(study, trial) && trial.is_between && ++finer[at] > 2 * trial.choice.size()) continue;
+    if (ids.insert(trial.id).second) most.push_back(&trial);
   }
   return most;
 }
