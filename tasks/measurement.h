@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/device.h"
 #include "tasks/task.h"
@@ -22,6 +23,8 @@ struct MeasurementRun {
   /// Receives the metrics for choosing among trials, if a formula has them on other data than it reports; otherwise
   /// left empty.
   Metrics* validation = nullptr;
+  /// Receives pseudo_values() of those metrics that are means over parts of a text, if there are enough.
+  std::map<std::string, std::vector<double>>* parts = nullptr;
 };
 
 /// A formula that a study computes without training a model for it. Its config has `static constexpr bool

@@ -196,9 +196,12 @@ Metrics LowRankMeasurement::metrics_of(const std::set<int64_t>& layers, uint64_t
   const auto score = [&](Metrics& own, const StudiedTextConfig& text, TokenRange range) {
     const auto whole =
         perplexity_base(model(), named(text, range), tokens_of(text, range), config_.context, how.device);
-    add_perplexity(own, *whole, whole->measure(*made, *layers.begin()));
+    const Perplexity measured = whole->measure(*made, *layers.begin());
+    add_perplexity(own, *whole, measured);
+    return measured;
   };
-  score(metrics, config_.text, {0, config_.tokens});
+  const Perplexity measured = score(metrics, config_.text, {0, config_.tokens});
+  if (how.parts && config_.layers != every_layer) *how.parts = perplexity_parts(measured);
   if (validation && has_validation(config_)) {
     *validation = metrics;
     score(*validation, config_.calibration_text, config_.calibration);

@@ -57,12 +57,13 @@ void validate(const LowRankConfig& config);
 /// nats, `top1_agreement` with it; `model_parameters`, `cache_bytes` of keys and values per token in f32, `model_flops`
 /// per token at this context, and `parameter_share`, `cache_share`, `flops_share` of the uncompressed model's. With
 /// layers "each" all these are those of the most sensitive layer alone, `most_layer`, and there are `least_ratio`,
-/// `least_layer`, and `early_ratio` and `late_ratio`, the largest of the first and of the last third. With refinement
-/// by weights also `gradient_share`, the gradient at the truncated SVD as a share of one of as large an error at
-/// random, `update_norm` and `update_norm_without_decay`, how far 150 steps move the factors with weight decay 0.01 and
-/// 0, of their norm, and `error_ratio`, the squared error of the weights after over before; with any other `first_loss`
-/// and `last_loss`, means of its loss over ten steps, and as validation, which a choice between learning rates goes by,
-/// the same on the calibration's tokens, unless it trains on them or layers are "each".
+/// `least_layer`, and `early_ratio` and `late_ratio`, the largest of the first and of the last third; with other layers
+/// a text of 16 windows or more gives perplexity_parts(). With refinement by weights also `gradient_share`, the
+/// gradient at the truncated SVD as a share of one of as large an error at random, `update_norm` and
+/// `update_norm_without_decay`, how far 150 steps move the factors with weight decay 0.01 and 0, of their norm, and
+/// `error_ratio`, the squared error of the weights after over before; with any other `first_loss` and `last_loss`,
+/// means of its loss over ten steps, and as validation, which a choice between learning rates goes by, the same on the
+/// calibration's tokens, unless it trains on them or layers are "each".
 class LowRankMeasurement : public ModelMeasurement<LowRankConfig> {
  public:
   using ModelMeasurement::ModelMeasurement;

@@ -9,6 +9,7 @@
 #include "engine/name_table.h"
 #include "engine/ops/log_softmax/log_softmax.h"
 #include "tasks/measure/language_model.h"
+#include "tasks/pseudo_values.h"
 
 namespace headroom::tasks {
 namespace {
@@ -87,26 +88,30 @@ std::vector<TokenScore> scores_of(const ScoredWindow& window, int64_t before, co
 class Tally {
  public:
   void add(const std::vector<TokenScore>& scores) {
-    double sum = 0, added = 0;
+    WindowSums& sums = windows_.emplace_back();
+    double added = 0;
     for (const TokenScore& score : scores) {
-      sum += score.nll;
+      sums.nll += score.nll;
+      sums.base_nll += score.base_nll;
+      sums.kl += score.kl;
+      sums.same_top1 += score.same_top1 ? 1 : 0;
       added += score.nll - score.base_nll;
       squares_ += score.nll * score.nll;
       kl_.push_back(score.kl);
-      same_ += score.same_top1 ? 1 : 0;
     }
-    sums_.push_back(sum);
+    sums.tokens = static_cast<double>(scores.size());
+    sums_.push_back(sums.nll);
     added_.push_back(added);
-    counts_.push_back(static_cast<double>(scores.size()));
-    total_ += sum;
-    count_ += static_cast<double>(scores.size());
+    total_ += sums.nll;
+    same_ += sums.same_top1;
+    count_ += sums.tokens;
   }
   double nll() const { return total_ / count_; }
 
   Perplexity result(double bytes, bool has_base) const {
     Perplexity out;
     out.tokens_scored = static_cast<int64_t>(count_);
-    out.windows = static_cast<int64_t>(sums_.size());
+    out.windows = std::ssize(windows_);
     out.nll_sum = total_;
     out.nll = nll();
     out.ppl = std::exp(out.nll);
@@ -114,6 +119,7 @@ class Tally {
     out.stderr_windows = stderr_over_windows(sums_, out.nll);
     out.bits_per_byte = total_ / std::numbers::ln2 / bytes;
     if (has_base) out.against = divergence_of();
+    out.by_window = windows_;
     return out;
   }
 
@@ -124,7 +130,7 @@ class Tally {
     const auto windows = static_cast<double>(sums.size());
     if (windows < 2) return 0;
     double spread = 0;
-    for (size_t i = 0; i < sums.size(); ++i) spread += std::pow(sums[i] - counts_[i] * mean, 2);
+    for (size_t i = 0; i < sums.size(); ++i) spread += std::pow(sums[i] - windows_[i].tokens * mean, 2);
     return std::sqrt(spread * windows / (windows - 1)) / count_;
   }
 
@@ -141,8 +147,9 @@ class Tally {
     return out;
   }
 
-  std::vector<double> sums_, added_, counts_;  ///< per window
-  std::vector<double> kl_;                     ///< per token
+  std::vector<WindowSums> windows_;
+  std::vector<double> sums_, added_;  ///< per window
+  std::vector<double> kl_;            ///< per token
   double total_ = 0, count_ = 0, squares_ = 0, same_ = 0;
 };
 
@@ -152,6 +159,29 @@ const char* name_of(PerplexityProtocol protocol) { return name_in(protocol_names
 
 PerplexityProtocol protocol_named(std::string_view name) {
   return named_in(protocol_names, name, "perplexity", "protocol");
+}
+
+std::map<std::string, std::vector<double>> perplexity_parts(const Perplexity& measured) {
+  std::vector<double> sums(5);
+  std::vector<std::vector<double>> sums_at_ends;
+  size_t done = 0;
+  for (const int64_t end : ends_of_parts(std::ssize(measured.by_window))) {
+    for (; done < static_cast<size_t>(end); ++done) {
+      const WindowSums& own = measured.by_window[done];
+      const double terms[] = {own.tokens, own.nll, own.base_nll, own.kl, own.same_top1};
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
+    }
+    sums_at_ends.push_back(sums);
+  }
+  return pseudo_values(sums_at_ends, [&](const std::vector<double>& of) {
+    Metrics metrics{{"perplexity", std::exp(of[1] / of[0])}};
+    if (measured.against)
+      metrics.insert({{"base_perplexity", std::exp(of[2] / of[0])},
+                      {"ratio", std::exp((of[1] - of[2]) / of[0])},
+                      {"kl", of[3] / of[0]},
+                      {"top1_agreement", of[4] / of[0]}});
+    return metrics;
+  });
 }
 
 std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride,

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,6 +71,12 @@ struct Divergence {
   double stderr_added = 0;    ///< of nll_added, over windows; 0 with a single window
 };
 
+/// Sums over the tokens that a window scores.
+struct WindowSums {
+  double tokens = 0;
+  double nll = 0, base_nll = 0, kl = 0, same_top1 = 0;  ///< but for nll, 0 without a base model
+};
+
 struct Perplexity {
   int64_t tokens_scored = 0, windows = 0;
   double nll_sum = 0;                 ///< nats
@@ -79,7 +86,12 @@ struct Perplexity {
   double stderr_windows = 0;          ///< of nll, over windows: the honest one; 0 with a single window
   double bits_per_byte = 0;           ///< over the bytes of the scored tokens
   std::optional<Divergence> against;  ///< with a base model
+  std::vector<WindowSums> by_window{};  ///< (windows)
 };
+
+/// pseudo_values() of `perplexity`, and with a base model of `base_perplexity`, `ratio`, `kl` and `top1_agreement`,
+/// over consecutive parts of the windows; none for fewer windows than parts.
+std::map<std::string, std::vector<double>> perplexity_parts(const Perplexity& measured);
 
 /// The result after some of the windows.
 struct PerplexityProgress {

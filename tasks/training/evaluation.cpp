@@ -1,44 +1,11 @@
 #include "tasks/training/evaluation.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/dispatch/operand.h"
+#include "tasks/pseudo_values.h"
 
 namespace headroom::tasks {
-namespace {
-
-/// The ends of the parts of a set of `sequences`; a small set is a single part.
-std::vector<int64_t> ends_of_parts(int64_t sequences) {
-  if (sequences < evaluation_parts) return {sequences};
-  std::vector<int64_t> ends;
-  for (int64_t part = 1; part <= evaluation_parts; ++part) ends.push_back(part * sequences / evaluation_parts);
-  return ends;
-}
-
-/// A meter's sums at the end of each part → the pseudo-values of its metrics.
-std::map<std::string, std::vector<double>> pseudo_values(const Meter& meter,
-                                                         const std::vector<std::vector<double>>& sums_at_ends) {
-  constexpr auto count = static_cast<double>(evaluation_parts);
-  std::map<std::string, std::vector<double>> parts;
-  const std::vector<double>& total = sums_at_ends.back();
-  const Metrics whole = meter.metrics(total);
-  std::vector<double> before(total.size());
-  for (const std::vector<double>& after : sums_at_ends) {
-    std::vector<double> others(total.size());
-    for (size_t i = 0; i < total.size(); ++i) others[i] = total[i] - (after[i] - before[i]);
-    for (const auto& [metric, without] : meter.metrics(others))
-      parts[metric].push_back(count * whole.at(metric) - (count - 1) * without);
-    before = after;
-  }
-  std::erase_if(parts, [](const auto& values) {
-    return !std::all_of(values.second.begin(), values.second.end(), [](double value) { return std::isfinite(value); });
-  });
-  return parts;
-}
-
-}  // namespace
-
 Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch,
                     const std::function<bool()>& goes_on) {
   const autograd::NoGrad no_grad;
@@ -62,7 +29,7 @@ Evaluation evaluate(const models::Transformer& model, const Task& task, const Ba
     if (evaluation.predictions.empty()) evaluation.predictions = task.predictions(output, part);
   }
   evaluation.metrics = meter->result();
-  if (ends.size() > 1) evaluation.parts = pseudo_values(*meter, sums_at_ends);
+  evaluation.parts = pseudo_values(sums_at_ends, [&](const auto& sums) { return meter->metrics(sums); });
   return evaluation;
 }
 

@@ -105,6 +105,13 @@ ConfidenceInterval exponential(ConfidenceInterval logs) {
   return logs;
 }
 
+bool Case::is_computed() const {
+  return claim.deterministic && std::any_of(curve.points.begin(), curve.points.end(), [](const Point& p) {
+           const bool is_trained = std::any_of(p.steps.begin(), p.steps.end(), [](int64_t n) { return n > 0; });
+           return is_trained || p.values.empty() || p.parts.size() < p.values.size();
+         });
+}
+
 const Point& Case::best(const std::vector<const Point*>& points) const {
   const Point* chosen = curve.choose(points);
   return chosen ? *chosen : *points.front();
@@ -133,9 +140,9 @@ Estimate Case::combine(const Terms& terms, bool logs) const {
     sum.is_anytime = study.looks.anytime;
     return sum;
   }
-  const Sample sample = combined_sample(terms, logs);
-  if (claim.deterministic)
-    return {.value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
+  Sample sample = combined_sample(terms, logs);
+  if (is_computed()) sample.parts.clear();
+  if (claim.deterministic) return estimate_over_parts(sample);
   Estimate out = estimate(sample);
   out.is_anytime = study.looks.anytime;
   for (const auto& term : terms) out.of.insert(out.of.end(), term.first->of.begin(), term.first->of.end());
@@ -207,8 +214,7 @@ ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Po
                                const Limits& claimed) const {
   ConfidenceInterval out{.name = name, .value = value(a) / value(b), .claimed = claimed};
   if (on_logs()) out = exponential(interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons, claimed));
-  else if (!claim.deterministic)
-    out = interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons, claimed);
+  else if (!is_computed()) out = interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons, claimed);
   out.of = place(a);
   out.to = place(b);
   return out;

@@ -31,8 +31,10 @@ struct Case {
   double significance() const { return claim.significance * study.looks.share(series_of(study, claim)); }
   /// The mean over seeds that the claim compares.
   double value(const Point& p) const { return on_logs() ? p.geometric_mean : p.mean; }
-  /// Ratios of sampled values are taken on logarithms, where the claim does not forbid it.
-  bool on_logs() const { return claim.log_error && !claim.deterministic; }
+  /// Whether the claim's values are computed, or counted over trained models, and no means over parts of a text.
+  bool is_computed() const;
+  /// Ratios of values with an error are taken on logarithms, where the claim does not forbid it.
+  bool on_logs() const { return claim.log_error && !is_computed(); }
 
   /// The best of some points: by the mean on validation where all of them have one, by the test data otherwise.
   const Point& best(const std::vector<const Point*>& points) const;
@@ -41,7 +43,7 @@ struct Case {
   /// All points but those at `without`.
   std::vector<const Point*> points(const std::vector<double>& without = {}) const;
 
-  /// The estimate of combined_sample(), or the value where the claim is on computed ones.
+  /// The estimate of combined_sample(), over parts of the text alone where the claim's values are computed.
   Estimate combine(const Terms& terms, bool logs = false) const;
 
   /// That the metric at `a` is at least, or at most, `times` that at `b`, with their reservations(). A computed tie is

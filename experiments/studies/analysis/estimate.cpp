@@ -156,4 +156,18 @@ Estimate estimate(const Sample& sample) {
   return out;
 }
 
+Estimate estimate_over_parts(const Sample& sample) {
+  const Estimate computed{
+      .value = mean(sample.seeds), .may_be_more = sample.may_be_more, .may_be_less = sample.may_be_less};
+  if (sample.parts.empty()) return computed;
+  std::vector<double> parts(sample.parts[0].size());
+  for (const std::vector<double>& of_seed : sample.parts)
+    for (size_t k = 0; k < parts.size(); ++k) parts[k] += of_seed[k] / static_cast<double>(sample.parts.size());
+  Estimate out = estimate({.seeds = parts});
+  if (out.has_no_spread()) return computed;
+  out.value = computed.value;
+  out.has_parts = out.is_over_parts = true;
+  return out;
+}
+
 }  // namespace headroom::experiments

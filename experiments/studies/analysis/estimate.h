@@ -13,7 +13,7 @@ namespace headroom::experiments {
 /// test data come in parts also its value on each of them.
 struct Sample {
   std::vector<double> seeds;               ///< (S)
-  std::vector<std::vector<double>> parts;  ///< (S, K), or empty
+  std::vector<std::vector<double>> parts{};  ///< (S, K), or empty
   bool may_be_more = false;                ///< the value of some seed is a lower bound
   bool may_be_less = false;                ///< the value of some seed is an upper bound
   int censored = 0;                        ///< seeds that tell less than others: Estimate::censored
@@ -31,7 +31,8 @@ struct Estimate {
   double parts_degrees = 0;   ///< of freedom of parts_variance
   bool is_unpaired = false;   ///< parts_variance is that of further samples of seeds: it falls with their number, too
   bool has_parts = false;
-  bool is_anytime = false;  ///< its tests and intervals hold however often it is looked at (anytime_quantile())
+  bool is_over_parts = false;  ///< of one computed value: `seeds` counts the parts of the test data
+  bool is_anytime = false;     ///< its tests and intervals hold however often it is looked at (anytime_quantile())
   /// Whether the number may be more, or less, than the seeds say, as some know of theirs only what it is at least, or
   /// at most. Then nothing speaks against more, or less.
   bool may_be_more = false, may_be_less = false;
@@ -73,8 +74,9 @@ struct Estimate {
   /// The interval that holds the number with probability `level`, each end missed as often as the other; NaN below two
   /// seeds and where nothing spreads. An end is infinite where the number may be more, or less.
   std::pair<double, double> interval(double level) const;
-  /// "t"; "crossed t" where the error of the finite test data is in it; "anytime t".
+  /// "t"; "crossed t" where the error of the finite test data is in it; "anytime t"; "t over parts of the text".
   std::string method() const {
+    if (is_over_parts) return "t over parts of the text";
     return std::string(is_anytime ? "anytime " : "") + (has_parts ? "crossed t" : is_unpaired ? "unpaired t" : "t");
   }
 
@@ -101,5 +103,9 @@ Estimate sum_of_unpaired(std::vector<Estimate> samples);
 /// where D is known so badly it is the smaller component, and what is cut off at 0 makes A + D too large in the mean.
 /// Simulated levels: docs/claims.md. Throws Error when `parts` is no S × K table.
 Estimate estimate(const Sample& sample);
+
+/// The same for values that are computed on test data in parts, the same parts with every seed: Student's t of the K
+/// pseudo-values, means over the seeds. Without parts, and where those do not spread, the number is computed.
+Estimate estimate_over_parts(const Sample& sample);
 
 }  // namespace headroom::experiments

@@ -33,7 +33,7 @@ std::string obstacle(const Case& c) {
     return fmt::format("{} needs {} values of {}", kind.what, kind.least_points, c.axis);
   for (const Point& p : points)
     if (p.values.empty()) return fmt::format("no trial at {} finished", c.at(p));
-  if (claim.deterministic || !kind.compares || !(claim.log_error || claim.keys.factor > 1)) return "";
+  if (c.is_computed() || !kind.compares || !(claim.log_error || claim.keys.factor > 1)) return "";
   const Curve rivals = c.rivals();
   for (const Curve* one : {&c.curve, &rivals})
     for (const Point& p : one->points)
@@ -228,7 +228,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     v.p = std::min(1.0, adjusted[j] * own);
     v.p_against = std::min(1.0, adjusted_against[j] * own);
     v.status = status_of({v.p, v.p_against}, significance);
-    if (v.status == VerdictStatus::undecided) {
+    if (v.status == VerdictStatus::undecided && !v.claim.deterministic) {
       const double next = own * next_step(adjusted, significance / own),
                    next_against = own * next_step(adjusted_against, significance / own);
       v.seeds_needed = seeds_to_decide(hypothesis, next, next_against);
@@ -236,6 +236,8 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     }
     v.tested = v.status;
     v.has_spread = !hypothesis.has_no_spread();
+    if (v.claim.deterministic)
+      v.notes.emplace_back("the interval is over parts of the text: other texts may differ by more");
     if (!hypothesis.has_parts())
       v.notes.emplace_back("the interval covers seeds only, not the error of the finite test data");
     require_learning(v, hypothesis, significance);
@@ -304,7 +306,7 @@ std::vector<Verdict> Analysis::judge() const {
     try {
       const Case c{*this, claim, curve_in_range(*this, series, claim.metric, claim), last_part(report.x_key)};
       if ((hypothesis = measure(c, verdict))) {
-        verdict.numbers.emplace_back("seeds", hypothesis->seeds().value_or(1));
+        verdict.numbers.emplace_back("seeds", c.claim.deterministic ? 1 : hypothesis->seeds().value_or(1));
         reason_to_wait = unlearned(c);
         verdict.is_learned = !reason_to_wait;
         verdict.hindrances = hindrances(c);

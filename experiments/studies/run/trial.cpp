@@ -462,7 +462,8 @@ TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const 
                                                                      .on_step = on_step,
                                                                      .device = config.train.device,
                                                                      .note = files.warn,
-                                                                     .validation = &record.validation});
+                                                                     .validation = &record.validation,
+                                                                     .parts = &record.test_parts});
     } catch (const engine::Stopped&) {
     }
     if (metrics) record.test = *metrics;

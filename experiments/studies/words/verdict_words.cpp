@@ -298,6 +298,7 @@ std::string what_is_open(const Verdict& v) {
   if (v.status != VerdictStatus::undecided) return "";
   if (!v.reason.empty()) return v.reason;
   if (std::isnan(v.p)) return "the values tie";
+  if (v.claim.deterministic) return "on a longer text more could be said";
   if (v.number("seeds") < 2) return "one seed decides nothing";
   if (!v.has_spread)
     return "every seed gives the same value, so nothing can be tested; for values that are computed, not sampled, set "

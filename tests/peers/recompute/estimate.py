@@ -86,6 +86,9 @@ class AtLeast:
     def p_against(self, learned_only=False):
         return self.tail(-1, learned_only)
 
+    def is_sampled(self):
+        return self.estimate.seeds > 0
+
     def holds(self):
         distance = self.sign * (self.estimate.mean - self.threshold)
         return distance > 0 if self.strict else distance >= 0
@@ -94,6 +97,9 @@ class AtLeast:
 @dataclass
 class All:
     parts: list
+
+    def is_sampled(self):
+        return any(h.is_sampled() for h in self.parts)
 
     def p(self, learned_only=False):
         return max(h.p(learned_only) for h in self.parts)
@@ -106,6 +112,9 @@ class All:
 class Any:
     parts: list
 
+    def is_sampled(self):
+        return any(h.is_sampled() for h in self.parts)
+
     def p(self, learned_only=False):
         return min(1.0, len(self.parts) * min(h.p(learned_only) for h in self.parts))
 
@@ -116,6 +125,9 @@ class Any:
 @dataclass
 class Opposite:
     whole: object
+
+    def is_sampled(self):
+        return self.whole.is_sampled()
 
     def p(self, learned_only=False):
         return self.whole.p_against(learned_only)
@@ -129,6 +141,9 @@ class Between:
     """Supported where `strict` is, refuted where `lenient` is."""
     strict: object
     lenient: object
+
+    def is_sampled(self):
+        return self.strict.is_sampled() or self.lenient.is_sampled()
 
     def p(self, learned_only=False):
         return self.strict.p(learned_only)

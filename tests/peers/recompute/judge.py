@@ -96,7 +96,7 @@ class Judge:
 
     def unlearned(self, case):
         needed = case.needed(case.metric)
-        if case.exact or case.claim["kind"] not in COMPARES or needed is None:
+        if case.deterministic or case.claim["kind"] not in COMPARES or needed is None:
             return ""
         for points in self.compared(case):
             series = case.series if points is case.points else case.claim["than"]["series"]
@@ -107,7 +107,7 @@ class Judge:
         return "not learned"
 
     def untuned(self, case):
-        if case.exact or case.claim["kind"] not in COMPARES or case.claim.get("single_rate"):
+        if case.deterministic or case.claim["kind"] not in COMPARES or case.claim.get("single_rate"):
             return ""
         points = [p for curve in self.compared(case) for p in curve.values()]
         is_untuned = any(p.key_alone() or p.key_at_edge() for p in points) or self.has_fixed_rate(case)
@@ -122,7 +122,7 @@ class Judge:
                    for t in self.trials if t.series in series and t.finished)
 
     def shared(self, case):
-        if case.exact or case.claim["kind"] not in COMPARES:
+        if case.deterministic or case.claim["kind"] not in COMPARES:
             return False
         return any(not p.held_out for curve in self.compared(case) for p in curve.values())
 
@@ -141,7 +141,7 @@ class Judge:
         for v in verdicts:
             if v.hypothesis is None:
                 continue
-            if v.claim.get("deterministic"):
+            if not v.hypothesis.is_sampled():
                 p, q = v.hypothesis.p(), v.hypothesis.p_against()
                 v.status = "pass" if p == 0 else "fail" if q == 0 else "undecided"
             else:

@@ -157,6 +157,23 @@ TEST_CASE("refined heads are validated on the calibration, unless they train on 
   CHECK(validation.empty());
 }
 
+TEST_CASE("a text of 16 windows gives its metrics an error", "[compression]") {
+  LowRankConfig config = small_study();
+  std::map<std::string, std::vector<double>> parts;
+  LowRankMeasurement(config, {}).run(0, {.parts = &parts});
+  CHECK(parts.empty());  // four windows
+  config.context = 5;
+  const Metrics metrics = *LowRankMeasurement(config, {}).run(0, {.parts = &parts});
+  REQUIRE(parts.at("ratio").size() == 16);
+  double mean = 0;
+  for (const double part : parts.at("ratio")) mean += part / 16;
+  CHECK(mean == Approx(metrics.at("ratio")).epsilon(0.02));
+  parts.clear();
+  config.layers = "each";  // of the most sensitive layer, which is none of all parts
+  LowRankMeasurement(config, {}).run(0, {.parts = &parts});
+  CHECK(parts.empty());
+}
+
 TEST_CASE("studies that cannot be are refused", "[compression]") {
   const auto error = [](const auto& change) {
     LowRankConfig config = small_study();

@@ -153,6 +153,31 @@ TEST_CASE("a model does not diverge from itself, and does from another", "[perpl
   CHECK(apart.against->stderr_added == Approx(std::abs(added_in(0) - added_in(1)) / 2));
 }
 
+TEST_CASE("parts of a text tell how far its perplexity may be off", "[perplexity]") {
+  const auto model = checkpoint("smollm2"), other = checkpoint("llama2-gqa");
+  const auto bytes = models::make_byte_tokenizer();
+  const std::vector<int32_t> tokens = some_tokens(170);
+  const PerplexityOptions options{.context = 5};
+  const auto measure = [&](const std::vector<int32_t>& text) {
+    return measure_perplexity(*model, *bytes, text, options, other.get());
+  };
+  const Perplexity whole = measure({tokens.begin(), tokens.begin() + 16 * 10});
+  const auto parts = perplexity_parts(whole);
+  REQUIRE(parts.size() == 5);
+  for (size_t k = 0; k < 16; ++k) {  // two windows a part: the metric without them
+    std::vector<int32_t> rest(tokens.begin(), tokens.begin() + 160);
+    rest.erase(rest.begin() + static_cast<int64_t>(10 * k), rest.begin() + static_cast<int64_t>(10 * (k + 1)));
+    const Perplexity without = measure(rest);
+    const auto expected = [&](double all, double less) { return Approx(16 * all - 15 * less).epsilon(1e-6); };
+    CHECK(parts.at("perplexity")[k] == expected(whole.ppl, without.ppl));
+    CHECK(parts.at("ratio")[k] == expected(std::exp(whole.against->nll_added), std::exp(without.against->nll_added)));
+    CHECK(parts.at("kl")[k] == expected(whole.against->kl_mean, without.against->kl_mean));
+    CHECK(parts.at("top1_agreement")[k] == expected(whole.against->top1_agreement, without.against->top1_agreement));
+  }
+  CHECK(perplexity_parts(measure({tokens.begin(), tokens.begin() + 79})).empty());  // 15 windows
+  CHECK(perplexity_parts(measure_perplexity(*model, *bytes, tokens, options)).size() == 1);
+}
+
 TEST_CASE("a head's measures are those of its probabilities", "[probe]") {
   const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> ids = some_tokens(24);

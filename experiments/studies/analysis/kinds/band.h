@@ -4,7 +4,7 @@
 namespace headroom::experiments {
 
 /// At every x the mean lies within `low` and `high`: a test of each mean against each limit. Where values are computed
-/// or counted, every seed's value does.
+/// or counted, and not on parts of a text, every seed's value does.
 struct Band : ClaimKind {
   Band()
       : ClaimKind({.name = "band",
@@ -52,7 +52,7 @@ struct Band : ClaimKind {
   static std::vector<Level> levels(const Case& c) {
     std::vector<Level> all;
     for (const Point& p : c.curve.points) {
-      if (!c.claim.deterministic) all.push_back({&p, c.combine({{&p, 1}})});
+      if (!c.is_computed()) all.push_back({&p, c.combine({{&p, 1}})});
       else
         for (const auto& entry : p.values) all.push_back({&p, Estimate::computed(entry.second)});
     }

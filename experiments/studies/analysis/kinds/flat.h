@@ -22,7 +22,7 @@ struct Flat : ClaimKind {
 
   std::optional<Hypothesis> hypothesis(const Case& c) const override {
     const double factor = c.claim.keys.factor;
-    if (c.claim.deterministic) {
+    if (c.is_computed()) {
       double smallest = INFINITY, largest = -INFINITY;
       for (const Point& p : c.curve.points)
         for (const auto& entry : p.values) {

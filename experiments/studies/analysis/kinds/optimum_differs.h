@@ -85,7 +85,7 @@ struct OptimumDiffers : ClaimKind {
   /// that is least. The interval is the test turned round: the factors at which the claim would neither pass nor fail.
   static std::pair<Pairs::value_type, ConfidenceInterval> least_cost(const Case& c, const Curve& other,
                                                                      const Pairs& compared) {
-    const std::string name = c.on_logs() || c.claim.deterministic ? "ratio" : "ratio_difference";
+    const std::string name = c.on_logs() || c.is_computed() ? "ratio" : "ratio_difference";
     ConfidenceInterval least = c.interval(name, Estimate::computed(INFINITY));
     Pairs::value_type where = compared.front();
     double low = INFINITY, high = INFINITY;
@@ -96,7 +96,7 @@ struct OptimumDiffers : ClaimKind {
       for (const auto& [curve, point] : {std::pair{&c.curve, pair.first}, {&other, pair.second}})
         for (const Point& p : curve->points) {
           if (p.x == point->x) continue;
-          if (c.claim.deterministic) {
+          if (c.is_computed()) {
             value = std::max(value, c.times_worse(*point, p));
             continue;
           }
@@ -112,7 +112,7 @@ struct OptimumDiffers : ClaimKind {
       low = std::min(low, below);
       if (is_known) high = std::min(high, above);
     }
-    if (c.claim.deterministic) return {where, least};
+    if (c.is_computed()) return {where, least};
     const auto known = [](double end) { return std::isinf(end) ? NAN : end; };
     const double level = 1 - 2 * c.significance();
     least = {name, least.value, known(low), known(high), level, "t, the test turned round"};

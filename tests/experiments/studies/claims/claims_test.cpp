@@ -312,6 +312,39 @@ TEST_CASE("the error of finite test data is in the interval") {
   CHECK(verdict(r, interior()).intervals[0].method == "t on logs, Bonferroni over 3");
 }
 
+TEST_CASE("computed values on a text are tested over its parts") {
+  StudyResults r = study({1, 2}, {{1.02}, {1.00}});
+  ClaimConfig c = claim("band", {.limits = {.high = 1.03}});
+  c.deterministic = true;
+  CHECK(std::isnan(verdict(r, c).p));
+  const auto set_parts = [&](double spread) {
+    for (TrialRecord& t : r.trials)
+      for (int k = 0; k < 16; ++k) t.test_parts["mse"].push_back(t.test["mse"] + spread * (k % 2 ? 1 : -1));
+  };
+  set_parts(0.005);
+  const Verdict near = verdict(r, c);
+  CHECK(near.status == VerdictStatus::pass);
+  CHECK(near.p > 0);
+  // The error of 16 values ± 0.005 is 0.005 / √15; t(15) beyond 0.01 of it.
+  CHECK(near.margin == Approx(0.01 / (0.005 / std::sqrt(15))));
+  CHECK(near.intervals.at(1).method == "t over parts of the text, Bonferroni over 2");
+  CHECK(contains(near.notes.back(), "other texts may differ by more"));
+  for (TrialRecord& t : r.trials) t.test_parts.clear();
+  set_parts(0.1);
+  const Verdict far = verdict(r, c);
+  CHECK(far.status == VerdictStatus::undecided);
+  CHECK_FALSE(far.seeds_needed);  // more seeds would give the same
+  CHECK(says(far, "Undecided: on a longer text more could be said."));
+  // What two values have in common is no error of their ratio.
+  ClaimConfig falls = claim("monotone", {.factor = 1.01, .direction = "falling"});
+  falls.deterministic = true;
+  const Verdict ratio = verdict(r, falls);
+  CHECK(ratio.status == VerdictStatus::pass);
+  CHECK(ratio.intervals.at(0).method == "t on logs over parts of the text");
+  for (TrialRecord& t : r.trials) t.steps = 100;  // a trained model's value is one of many: each is counted
+  CHECK(std::isnan(verdict(r, c).p));
+}
+
 TEST_CASE("a claim about an x that was not swept is not judged") {
   CHECK(says(verdict(u_curve(), argmin({4, 32})), "heads = 32 is no point of the sweep"));
   CHECK(verdict(u_curve(), argmin({4, 32})).status == VerdictStatus::not_run);

@@ -121,6 +121,21 @@ TEST_CASE("seeds crossed with parts by hand") {
   CHECK(e.sides(0).above == Approx(0.5 - std::atan(3.5 / std::sqrt(8.25)) / M_PI));
 }
 
+TEST_CASE("a computed value has the error of the parts of its text, by hand") {
+  // Parts 1, 2, 6 of the value 2.5: error √(7/3), on 2 degrees of freedom. A second seed has the same parts of the
+  // text.
+  const Estimate one = estimate_over_parts({{2.5}, {{1, 2, 6}}}),
+                 two = estimate_over_parts({{2, 3}, {{0, 2, 4}, {2, 2, 8}}});
+  for (const Estimate& e : {one, two}) {
+    CHECK(e.value == 2.5);
+    CHECK(e.error() == Approx(std::sqrt(7.0 / 3)));
+    CHECK(e.variance(e.seeds).a_degrees == 2);
+    CHECK(e.method() == "t over parts of the text");
+  }
+  CHECK(estimate_over_parts({{2.5}, {}}).is_computed());
+  CHECK(estimate_over_parts({{2.5}, {{2.5, 2.5, 2.5}}}).is_computed());
+}
+
 TEST_CASE("parts that vary no more than noise add nothing") {
   const Estimate e = estimate({{1, 3}, {{0, 2}, {4, 2}}});  // column means 2 and 2
   CHECK(e.parts_variance == 0);
