@@ -54,9 +54,12 @@ void observe(LayerMoments& moments, const CalibrationNeeds& needs, const models:
   if (needs.before_turn) moments.before.add(in.raw_q.to(engine::cpu), in.raw_k.to(engine::cpu));
   if (needs.after_turn) moments.after.add(in.q.value().to(engine::cpu), in.k.value().to(engine::cpu));
   if (needs.joined) observe_joined(moments, in);
-  if (!needs.outputs) return;
-  const Tensor y = engine::attention(in.q.value(), in.k.value(), in.v.value(), {}, in.options).y;  // (1, T, H, d_v)
-  add_moments(moments.outputs, y.to(engine::cpu));
+  if (!needs.outputs && !needs.whole_outputs) return;
+  const Tensor y =
+      engine::attention(in.q.value(), in.k.value(), in.v.value(), {}, in.options).y.to(engine::cpu);  // (1, T, H, d_v)
+  if (needs.outputs) add_moments(moments.outputs, y);
+  if (needs.whole_outputs)
+    add_moments(moments.whole_outputs, y.reshape({1, y.dim(1), 1, y.dim(2) * y.dim(3)}));  // (1, T, 1, H·d_v)
 }
 
 }  // namespace

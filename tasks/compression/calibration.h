@@ -10,13 +10,15 @@ namespace headroom::tasks {
 
 /// Which second moments a calibration keeps.
 struct CalibrationNeeds {
-  bool before_turn = false;  ///< of queries and keys as they leave their projections (and norms)
-  bool after_turn = false;   ///< of queries and keys as they are multiplied, after the rotary turn
-  bool outputs = false;      ///< of each head's attention output, Σ_j p_j v_j
-  bool joined = false;       ///< of the keys after the turn, and of the outputs, of two neighbouring key-value heads
-  bool any() const { return before_turn || after_turn || outputs || joined; }
+  bool before_turn = false;    ///< of queries and keys as they leave their projections (and norms)
+  bool after_turn = false;     ///< of queries and keys as they are multiplied, after the rotary turn
+  bool outputs = false;        ///< of each head's attention output, Σ_j p_j v_j
+  bool joined = false;         ///< of the keys after the turn, and of the outputs, of two neighbouring key-value heads
+  bool whole_outputs = false;  ///< of all heads' outputs of a layer, side by side as W_O reads them
+  bool any() const { return before_turn || after_turn || outputs || joined || whole_outputs; }
   CalibrationNeeds operator|(const CalibrationNeeds& o) const {
-    return {before_turn || o.before_turn, after_turn || o.after_turn, outputs || o.outputs, joined || o.joined};
+    return {before_turn || o.before_turn, after_turn || o.after_turn, outputs || o.outputs, joined || o.joined,
+            whole_outputs || o.whole_outputs};
   }
 };
 
@@ -27,6 +29,7 @@ struct LayerMoments {
   /// Of key-value heads i and i + 1: their keys after the turn, (2d); and Σ_j p_j (v_j, v'_j), (2d_v), with the p of
   /// all query heads of the two.
   MomentsByHead joined_keys, joined_outputs;
+  MomentsByHead whole_outputs;  ///< one, of width H·d_v
 };
 
 /// What trained heads do on a text: what activation-aware methods of compression are made from.

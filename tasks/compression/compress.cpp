@@ -18,6 +18,7 @@ struct PiecesToGo {
 
 CalibrationNeeds needs_of(const CompressionRequest& request, const models::TransformerConfig& config) {
   const CompressionPlan& plan = request.plan;
+  if (request.removed) return {.whole_outputs = request.refits_output};
   return request.allowance.names_formats() ? cache_budget_needs(plan.qk, plan.vo, config) : needs_of(plan.qk, plan.vo);
 }
 
@@ -65,7 +66,9 @@ class Compressor {
       out.removed = measured->order ? measured->order->first(count) : drawn(removal, count, request_.seed);
     }
     std::sort(out.removed.begin(), out.removed.end());
-    out.edit = request_.keeps_shapes ? removal.silenced(out.removed) : removal.edit(out.removed);
+    const auto refit = request_.refits_output ? calibration() : nullptr;
+    out.edit =
+        request_.keeps_shapes ? removal.silenced(out.removed, refit.get()) : removal.edit(out.removed, refit.get());
   }
 
   void refine(Compressed& out) const {
@@ -105,15 +108,15 @@ class Compressor {
 
   CalibrationNeeds needs() const {
     const CalibrationNeeds own = needs_of(request_, config());
-    if (!own.any() || !request_.serves_others) return own;
+    if (!own.any() || !request_.serves_others || request_.removed) return own;
     return own | CalibrationNeeds{.before_turn = true, .after_turn = true, .outputs = true};
   }
   std::shared_ptr<const Calibration> calibration() const {
     const CalibrationNeeds needs = this->needs();
     if (!needs.any()) return std::make_shared<Calibration>();
     const std::string made =
-        fmt::format("calibration {:d}{:d}{:d}{:d} of {} by {}", needs.before_turn, needs.after_turn, needs.outputs,
-                    needs.joined, fmt::join(layers_apart(), ","), text_key());
+        fmt::format("calibration {:d}{:d}{:d}{:d}{:d} of {} by {}", needs.before_turn, needs.after_turn, needs.outputs,
+                    needs.joined, needs.whole_outputs, fmt::join(layers_apart(), ","), text_key());
     return model_.once<Calibration>(made, [&] {
       const auto read = [&](int64_t done, int64_t all) {
         tell(fmt::format("calibration: layer {} of {}", done, all), share_of(done, all));
@@ -197,7 +200,7 @@ class Compressor {
 std::vector<std::string> steps_of(const CompressionRequest& request, const models::TransformerConfig& config) {
   std::vector<std::string> steps;
   const bool is_measured = request.allowance.is_measured();
-  if (!request.removed && needs_of(request, config).any()) steps.emplace_back("calibration");
+  if (needs_of(request, config).any()) steps.emplace_back("calibration");
   if (is_measured) steps.emplace_back(request.removed ? "removal" : "budget");
   if (request.allowance.of == Of::cache_tried) steps.emplace_back("search");
   if (request.refinement) steps.emplace_back("refinement");

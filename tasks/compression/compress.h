@@ -45,11 +45,12 @@ struct CompressionRequest {
   CompressionPlan plan{};                ///< the methods, and the ranks unless the allowance shares out others
   std::set<int64_t> layers{};            ///< that may change
   std::optional<RemovedPart> removed{};  ///< pieces that go, in place of a plan
+  bool refits_output = false;            ///< of these, heads: W_O is fitted anew to those that stay
   Allowance allowance{};
   uint64_t seed = 0;                   ///< of pieces that are drawn
   bool keeps_shapes = false;           ///< pieces that go add zeros at the original's shapes
   std::string calibration_name{};      ///< of the calibration: what is made from it is kept by this name
-  std::vector<int32_t> calibration{};  ///< a text's tokens, read where needs_of() or the allowance say so
+  std::vector<int32_t> calibration{};  ///< a text's tokens, read where needs_of(), the allowance or a refit say so
   int64_t context = 512;               ///< tokens that the model sees at once
   int64_t format_tokens = 512;         ///< of the calibration on which a budget that names formats is measured
   /// Whether a model is good enough, given with the divergence that was measured and its cache's bytes a token.

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/linalg/cholesky.h"
 #include "engine/name_table.h"
 #include "engine/ops/concat/concat.h"
+#include "engine/ops/matmul/matmul.h"
 #include "models/validate.h"
 #include "tasks/compression/layer_weights.h"
 #include "tasks/compression/plan.h"
@@ -164,7 +166,42 @@ models::TransformerConfig config_without(const models::TransformerConfig& base, 
   return config_with(base, kept_beside(base, part, pieces_of(part, base, layers), removed));
 }
 
-models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed) const {
+const Tensor& HeadRemoval::output_of(int64_t layer) const {
+  return weights_.at(fmt::format("blocks.{}.attention.o_proj.weight", layer));
+}
+
+Tensor HeadRemoval::refitted(int64_t layer, const std::vector<bool>& heads, const Calibration& calibration) const {
+  const Tensor& whole = output_of(layer);
+  const int64_t dim = group_of(base_, layer).v_dim, width = whole.dim(0), columns = whole.dim(1);
+  std::vector<int64_t> kept;
+  for (size_t head = 0; head < heads.size(); ++head)
+    if (heads[head]) kept.push_back(static_cast<int64_t>(head));
+  // E|W a − W' a_k|² is least where W' C_kk = W C_ak, of the outputs' second moments C.
+  const Tensor moment = calibration.shrunk(calibration.layers[static_cast<size_t>(layer)].whole_outputs.at(0), false);
+  const Tensor across = rows_of(moment, kept, dim);                                      // (k·d, H·d)
+  const Tensor own = rows_of(across.transpose(0, 1), kept, dim);                         // (k·d, k·d), symmetric
+  const Tensor turned = whole.to(engine::DType::f64).transpose(0, 1).contiguous();       // (H·d, D)
+  const Tensor fitted = engine::linalg::solve_spd(own, engine::matmul(across, turned));  // (k·d, D)
+  const Tensor out = Tensor::zeros(whole.shape());                                       // (D, H·d)
+  const auto* from = fitted.data<double>();
+  auto* to = out.mutable_data<float>();
+  for (const int64_t head : kept)
+    for (int64_t j = head * dim; j < (head + 1) * dim; ++j, from += width)
+      for (int64_t row = 0; row < width; ++row) to[row * columns + j] = static_cast<float>(from[row]);
+  return out;
+}
+
+Tensor HeadRemoval::silenced(int64_t layer, const std::vector<bool>& heads) const {
+  const Tensor out = output_of(layer).clone();  // (D, H·d)
+  const int64_t dim = group_of(base_, layer).v_dim;
+  for (size_t head = 0; head < heads.size(); ++head)
+    if (!heads[head])
+      for (int64_t row = 0; row < out.dim(0); ++row)
+        std::fill_n(out.mutable_data<float>() + row * out.dim(1) + static_cast<int64_t>(head) * dim, dim, 0.0F);
+  return out;
+}
+
+models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed, const Calibration* refit) const {
   const std::map<int64_t, Kept> all = kept_beside(base_, part_, pieces_, removed);
   models::ModelEdit out{.config = config_with(base_, all), .weights = {}};
   for (const auto& [layer, kept] : all) {
@@ -172,7 +209,7 @@ models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed) const {
     const HeadGroup base = group_of(base_, layer);
     const std::string path = fmt::format("blocks.{}.attention.", layer);
     std::vector<Tensor> columns;  // of W_O (D, d), of the heads in the order of the groups
-    const Tensor& output = weights_.at(path + "o_proj.weight");
+    const Tensor output = refit ? refitted(layer, kept.heads, *refit) : output_of(layer);
     int64_t index = 0;
     for (const KeptGroup& own : kept_groups(kept, base)) {
       const std::string from = path + "0.", to = fmt::format("{}{}.", path, index++);
@@ -196,19 +233,14 @@ models::ModelEdit HeadRemoval::edit(const RemovedPieces& removed) const {
   return out;
 }
 
-models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed) const {
+models::ModelEdit HeadRemoval::silenced(const RemovedPieces& removed, const Calibration* refit) const {
   const std::map<int64_t, Kept> all = kept_beside(base_, part_, pieces_, removed);
   (void)config_with(base_, all);  // refuses what cannot go
   models::ModelEdit out{.config = base_, .weights = {}};
   for (const auto& [layer, kept] : all) {
     const std::string path = fmt::format("blocks.{}.", layer), name = path + "attention.o_proj";
-    const Tensor output = weights_.at(name + ".weight").clone();  // (D, H·d)
-    const int64_t dim = group_of(base_, layer).v_dim;
-    for (size_t head = 0; head < kept.heads.size(); ++head)
-      if (!kept.heads[head])
-        for (int64_t row = 0; row < output.dim(0); ++row)
-          std::fill_n(output.mutable_data<float>() + row * output.dim(1) + static_cast<int64_t>(head) * dim, dim, 0.0F);
-    out.weights.emplace_back(name + ".weight", output);
+    out.weights.emplace_back(name + ".weight", refit && kept.has_heads() ? refitted(layer, kept.heads, *refit)
+                                                                         : silenced(layer, kept.heads));
     if (const auto bias = weights_.find(name + ".bias"); bias != weights_.end() && !kept.has_heads())
       out.weights.emplace_back(name + ".bias", Tensor::zeros(bias->second.shape()));
     if (kept.feed_forward) continue;

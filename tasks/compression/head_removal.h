@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/checkpoints/model_edit.h"
+#include "tasks/compression/calibration.h"
 #include "tasks/compression/kept_losses.h"
 #include "tasks/compression/layer_probe.h"
 
@@ -57,12 +58,19 @@ class HeadRemoval {
   /// How many go where a share of the pieces stays, and one at least.
   int64_t count_beside(double share) const;
 
-  /// The model without them: smaller, and its cache, too. Throws Error as config_without().
-  models::ModelEdit edit(const RemovedPieces& removed) const;
+  /// The model without them: smaller, and its cache, too. With `refit`, which needs whole_outputs of the layers, W_O of
+  /// the heads that stay in a layer is the one with which they come nearest to what all heads gave on its texts, in
+  /// least squares. Throws Error as config_without().
+  models::ModelEdit edit(const RemovedPieces& removed, const Calibration* refit = nullptr) const;
   /// The same model at the original's shapes, for files that hold no others: what is gone adds zeros.
-  models::ModelEdit silenced(const RemovedPieces& removed) const;
+  models::ModelEdit silenced(const RemovedPieces& removed, const Calibration* refit = nullptr) const;
 
  private:
+  const Tensor& output_of(int64_t layer) const;  ///< W_O (D, H·d)
+  /// The same for the heads that stay, fitted anew or as it was, with 0 in the columns of those that are gone.
+  Tensor refitted(int64_t layer, const std::vector<bool>& heads, const Calibration& calibration) const;
+  Tensor silenced(int64_t layer, const std::vector<bool>& heads) const;
+
   models::TransformerConfig base_;
   RemovedPart part_;
   RemovedPieces pieces_;

@@ -37,7 +37,8 @@ bool has_validation(const LowRankConfig& config) {
 }
 
 bool reads_calibration(const LowRankConfig& config) {
-  return needs_of(config.qk, config.vo).any() || config.spread == RankSpread::measured || has_validation(config);
+  return needs_of(config.qk, config.vo).any() || config.refits_output || config.spread == RankSpread::measured ||
+         has_validation(config);
 }
 
 std::string named(const StudiedTextConfig& text, TokenRange tokens) {
@@ -86,6 +87,9 @@ void validate(const LowRankConfig& config) {
   require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
   const bool has_method = config.qk != QkMethod::none || config.vo != VoMethod::none;
   require(has_method != config.removed.has_value(), "qk: expected a method, or vo one, or pieces that are removed");
+  require(
+      !config.refits_output || config.removed == RemovedPart::heads || config.removed == RemovedPart::key_value_heads,
+      "refit: fits the output of heads that stay: expected removed heads, or kv-heads");
   const TokenRange& own = config.calibration;
   require(own.begin >= 0 && own.begin < own.end, "calibration: tokens {}:{}", own.begin, own.end);
   require(config.calibration_text.text != config.text.text || own.begin >= config.tokens,
@@ -148,6 +152,7 @@ CompressionRequest LowRankMeasurement::request_of(const std::set<int64_t>& layer
   CompressionRequest request{.plan = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers),
                              .layers = layers,
                              .removed = config_.removed,
+                             .refits_output = config_.refits_output,
                              .seed = seed,
                              .context = config_.context,
                              .serves_others = true};

@@ -41,7 +41,8 @@ struct LowRankConfig {
   VoMethod vo = VoMethod::none;
   /// In place of qk and vo: whole pieces are taken out, so many that rank / width of them stay.
   std::optional<RemovedPart> removed{};
-  int64_t rank = 16;  ///< of every key-value head of the layers, or in the mean of what it costs
+  bool refits_output = false;  ///< see HeadRemoval::edit(); of heads and key-value heads
+  int64_t rank = 16;           ///< of every key-value head of the layers, or in the mean of what it costs
   RankSpread spread = RankSpread::equal;
   std::string layers = "all";  ///< layers_named(), "random" ones drawn by the seed; "each": every layer alone, in turn
   Refinement refinement = Refinement::none;

@@ -290,6 +290,14 @@ TEST_CASE("heads are taken out by what the model loses without them", "[compress
     const json again = run_json(folder, fmt::format("eval out --exact --text {} --context 32", small_text()));
     CHECK(again["tokens_scored"].get<int64_t>() > 0);
   }
+  {
+    const TemporaryFolder folder;  // a layer keeps a head
+    const std::string most = "--remove heads --keep 0.8 --force --format compact " + few;
+    const json made = run_json(folder, command(most)), fitted = run_json(folder, command("--refit " + most));
+    CHECK(fitted["removed"] == made["removed"]);
+    CHECK(fitted["after"]["perplexity"] != made["after"]["perplexity"]);
+    CHECK_THAT(read(folder / "out" / "README.md"), contains("of 6 heads, output refit: layer "));
+  }
   for (const char* part : {"attention", "layers"}) {
     const TemporaryFolder folder;
     const json small = run_json(folder, command(fmt::format("--remove {} --kl 1e9 --format compact {}", part, few)));
@@ -307,6 +315,8 @@ TEST_CASE("heads are taken out by what the model loses without them", "[compress
        {std::pair{"--remove heads --rank 2 --format compact", "expected --keep S, the share that stays, or --kl X"},
         {"--remove heads --keep 0.5 --kl 1 --format compact", "expected one of --rank, --mean-rank, --keep"},
         {"--remove heads --keep 0.5 --part qk --format compact", "takes heads out whole"},
+        {"--remove layers --keep 0.5 --refit --format compact", "needs --remove heads or kv-heads, not layers"},
+        {"--method plain --rank 4 --refit --format compact", "--refit needs --remove heads or kv-heads"},
         {"--remove heads --keep 0.5 --format plain", "GGUF files of llamas alone"},
         {"--remove heads --keep 0.5 --refine logits --format compat", "needs --format compact"}}) {
     CHECK_THAT(complaint(folder.path(), command(arguments), 1), contains(why));

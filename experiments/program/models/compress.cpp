@@ -88,6 +88,8 @@ void add_compress_command(Command app) {
   cut.option("--remove", a->remove,
              "fewer heads, those that lose least on --calibrate; with --keep S the share that stays, or --kl X")
       .one_of(tasks::removed_part_names());
+  cut.flag("--refit", a->refit,
+           "of --remove heads or kv-heads: fit W_O of those that stay to what all gave on --calibrate");
   cut.option("--rank R", a->rank, "narrower heads: R numbers of every key-value head in --layers");
   cut.option("--mean-rank R", a->mean_rank,
              "in place of --rank: as many parameters as that rank takes, shared out over the heads by their loss on "

@@ -53,6 +53,7 @@ std::string removed_text(const CompressArguments& arguments, const tasks::Compre
   const bool is_attention = part == tasks::RemovedPart::attention;
   std::string text = fmt::format("{}{} of {} {}", is_attention ? "the attention of " : "", made.removed.size(),
                                  made.pieces, is_attention ? "layers" : arguments.remove);
+  if (arguments.refit) text += ", output refit";
   const bool has_index = part == tasks::RemovedPart::heads || part == tasks::RemovedPart::key_value_heads;
   int64_t layer = -1;
   for (const tasks::RemovedPiece& piece : made.removed) {

@@ -75,6 +75,8 @@ tasks::Allowance allowance_of(const CompressArguments& a) {
 
 /// What --remove cannot go with.
 void check_removal(const CompressArguments& a) {
+  require(!a.refit || a.remove == "heads" || a.remove == "kv-heads",
+          "--refit fits the output of the heads that stay: needs --remove heads or kv-heads, not {}", a.remove);
   require(a.part.empty() && a.method.empty() && a.vo_method.empty(),
           "--remove {} takes heads out whole: without --part, --method and --vo-method", a.remove);
   require(!std::isnan(a.keep) || !std::isnan(a.kl), "--remove {}: expected --keep S, the share that stays, or --kl X",
@@ -109,6 +111,7 @@ void settle_budget(CompressArguments& a) {
   }
   require(has_budget || a.curve.empty(), "--curve needs --budget");
   require(a.curve.empty() || !a.eval.empty(), "--curve is measured on a text: needs --eval FILE");
+  require(!a.refit || !a.remove.empty(), "--refit needs --remove heads or kv-heads");
   if (!a.remove.empty()) return check_removal(a);
   if (a.part.empty()) a.part = has_budget ? "qk,vo" : "qk";
   if (!has_budget) return;
@@ -259,6 +262,7 @@ CompressJob job_of(CompressArguments& arguments) {
   }
   request.plan = plan_of(arguments, description.config, request.layers);
   if (!arguments.remove.empty()) request.removed = tasks::removed_part_named(arguments.remove);
+  request.refits_output = arguments.refit;
   const tasks::Allowance& allowance = request.allowance;
   require(!allowance.is_measured() || request.plan.qk != tasks::QkMethod::pairs_even,
           "{}: pairs-even has one width for all heads: use --rank", rank_option(arguments));

@@ -49,7 +49,7 @@ struct CompressArguments {
   std::string refine, refine_text, refine_tokens, checkpoint;
   tasks::RefineConfig training{};
   int threads = 0;
-  bool force = false, json = false, without_speed = false;
+  bool force = false, json = false, without_speed = false, refit = false;
   std::string command;  ///< the command line as it was given, for the model card
 };
 

@@ -1,9 +1,13 @@
 // Whole heads, and layers, taken out of models.
 #include "tasks/compression/head_removal.h"
 
+#include <cmath>
+
 #include "engine/error.h"
+#include "engine/ops/attention/attention.h"
 #include "models/costs.h"
 #include "models/write/export.h"
+#include "tasks/compression/layer_weights.h"
 #include "tasks/compression/refine.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/models/write/edits.h"
@@ -54,6 +58,59 @@ TEST_CASE("a model without pieces computes what it computes where they add zeros
         CHECK(small->parameter_count() < own.model->parameter_count());
         CHECK(same->parameter_count() == own.model->parameter_count());
       }
+}
+
+TEST_CASE("the output of the heads that stay is fitted to what all gave", "[head removal]") {
+  for (const char* family : {"llama2-gqa", "gpt2", "qwen2"}) {
+    INFO(family);
+    const Pieces own(family, RemovedPart::heads);
+    const TokenBatch texts = testing::texts_of(40, 0);
+    const Calibration calibration = calibrate(*own.model, texts, {.needs = {.whole_outputs = true}});
+    const RemovedPieces gone{{0, 1}, {1, 0}};
+    const models::ModelEdit fitted = own.removal.edit(gone, &calibration),
+                            silent = own.removal.silenced(gone, &calibration);
+    const auto small = models::load(*own.model, fitted), same = models::load(*own.model, silent),
+               cut = models::load(*own.model, own.removal.edit(gone));
+    CHECK(relative_difference(logits_of(*small), logits_of(*same)) < 1e-5);
+    CHECK(small->parameter_count() == cut->parameter_count());
+    // By hand, in the first layer, whose input is the whole model's: the error has no part that the kept heads explain.
+    std::vector<Tensor> outputs;
+    models::ForwardContext context;
+    context.observer = [&](const models::AttentionInputs& in) {
+      if (in.layer == 0)
+        outputs.push_back(
+            engine::attention(in.q.value(), in.k.value(), in.v.value(), {}, in.options).y);  // (1, T, H, d)
+    };
+    for (const auto& text : texts) own.model->forward(Tensor::from({1, std::ssize(text)}, text), context);
+    const std::string name = "blocks.0.attention.o_proj.weight";
+    const auto weight_of = [&](const models::ModelEdit& edit) {
+      for (const auto& [own_name, tensor] : edit.weights)
+        if (own_name == name) return tensor;
+      FAIL(name);
+      return Tensor();
+    };
+    const Tensor after = weight_of(silent), before = weight_of(own.removal.silenced({{0, 1}}));
+    const auto weights = own.files->weights({.keep = models::Keep::computed});
+    const Tensor whole = attention_weights(own.model->config(), *weights, 0).at(name);  // (D, H·d)
+    const int64_t width = after.dim(1), dim = own.model->config().groups.at(0).v_dim;
+    std::vector<double> explained(static_cast<size_t>(width));  // Σ e_0 a_j, of the first number that W_O gives
+    double error = 0, error_before = 0, squares = 0;
+    for (const Tensor& y : outputs)
+      for (int64_t t = 0; t < y.dim(1); ++t) {
+        const float* a = y.data<float>() + t * width;
+        const auto first = [&](const Tensor& w) {
+          double sum = 0;
+          for (int64_t j = 0; j < width; ++j) sum += static_cast<double>(w.data<float>()[j]) * a[j];
+          return sum;
+        };
+        const double e = first(whole) - first(after);
+        error += e * e, error_before += std::pow(first(whole) - first(before), 2), squares += std::pow(first(whole), 2);
+        for (int64_t j = 0; j < width; ++j) explained[static_cast<size_t>(j)] += e * a[j];
+      }
+    CHECK(error < error_before);
+    for (int64_t j = 0; j < width; ++j)
+      if (j / dim != 1) CHECK(std::abs(explained[static_cast<size_t>(j)]) < 1e-3 * squares);
+  }
 }
 
 TEST_CASE("what a head takes with it", "[head removal]") {

@@ -111,6 +111,14 @@ TEST_CASE("the study without some heads, or layers", "[compression]") {
   }
   config.rank = 8;
   CHECK(LowRankMeasurement(config, {}).compute(0).at("ratio") == 1);
+  config.rank = 6, config.removed = RemovedPart::heads, config.spread = RankSpread::measured;  // one or two of six go
+  const Metrics cut = LowRankMeasurement(config, {}).compute(0);
+  config.refits_output = true;
+  const Metrics refitted = LowRankMeasurement(config, {}).compute(0);
+  CHECK(refitted.at("parameter_share") == cut.at("parameter_share"));
+  CHECK(refitted.at("kl") != cut.at("kl"));
+  config.removed = RemovedPart::layers;
+  CHECK_THROWS_WITH(LowRankMeasurement(config, {}), contains("refit: fits the output of heads that stay"));
 }
 
 TEST_CASE("the truncated SVD cannot be refined by its own weights", "[compression]") {

@@ -29,6 +29,12 @@ void bind_method(Reader& in, tasks::LowRankConfig& task) {
               "lose least, otherwise drawn by the seed");
   in.leave_out_default("remove");
   if (part != "none") task.removed = tasks::removed_part_named(part), task.qk = tasks::QkMethod::none;
+  in.when(part == "heads" || part == "kv-heads", "with remove = heads or kv-heads", [&] {
+    task.refits_output =
+        in.flag("refit", task.refits_output,
+                "the output matrix of the heads that stay is fitted, in least squares, to what all gave");
+    in.leave_out_default("refit");
+  });
   in.when(!task.removed, "without remove", [&] {
     task.qk = tasks::qk_method_named(in.word("qk", "plain", qk, "how queries and keys are made smaller"));
     task.vo = tasks::vo_method_named(in.word("vo", "none", vo, "how values are made smaller"));
