@@ -175,7 +175,8 @@ Tensor Trainer::run_part(const Batch& batch, size_t parts, size_t i, const std::
   return part_loss.value();
 }
 
-void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done) {
+Trainer::OwnParts Trainer::run_own_parts(const Batch& batch, const std::vector<double>& shares,
+                                         const std::function<void(Phase)>& done) {
   require(std::ssize(shares) == config_.parts && batch.input.dim(0) % config_.parts == 0,
           "trainer: {} parts do not divide a batch of {}", config_.parts, batch.input.dim(0));
   const int64_t count = config_.parts / size_of(config_.ranks);
@@ -184,8 +185,7 @@ void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, co
   const uint64_t start = rng_.next(dropout_stream);
   std::optional<OverlappedSum> overlapped;
   Var::Finished finished;
-  uint64_t drawn = 0;  // by a part: all draw as many, except those without a scored target, which draw none
-  std::vector<Tensor> losses;
+  OwnParts own;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     rng_.set_lane(dropout_stream, static_cast<int64_t>(first + i));
     rng_.set_next(dropout_stream, start);
@@ -194,25 +194,44 @@ void Trainer::run_tree(const Batch& batch, const std::vector<double>& shares, co
       overlapped.emplace(*config_.ranks, arena_, sum_, static_cast<int64_t>(i), buckets_);
       finished = [&](const Var& leaf) { overlapped->finish(leaf); };
     }
-    losses.push_back(shares[first + i] == 0 ? Tensor::zeros({}, engine::DType::f64, config_.device)
-                                            : run_part(batch, shares.size(), first + i, done, finished));
-    drawn = std::max(drawn, rng_.next(dropout_stream) - start);
+    own.losses.push_back(shares[first + i] == 0 ? Tensor::zeros({}, engine::DType::f64, config_.device)
+                                                : run_part(batch, shares.size(), first + i, done, finished));
+    own.drawn = std::max(own.drawn, rng_.next(dropout_stream) - start);
     if (!overlapped) sum_.add(arena_.gradients(), static_cast<int64_t>(i));
   }
   if (overlapped) overlapped->wait();
+  own.is_summed = overlapped.has_value();
   arena_.keep_gradients();
-  if (is_shared) {
-    std::vector<double> own{static_cast<double>(drawn)};
-    for (const Tensor& loss : losses) own.push_back(loss.item());
-    const std::vector<double> all = gathered(*config_.ranks, own);
-    losses.clear();
+  rng_.set_next(dropout_stream, start);
+  return own;
+}
+
+void Trainer::sum_parts(OwnParts own) {
+  if (size_of(config_.ranks) > 1) {
+    std::vector<double> numbers{static_cast<double>(own.drawn)};
+    for (const Tensor& loss : own.losses) numbers.push_back(loss.item());
+    const std::vector<double> all = gathered(*config_.ranks, numbers);
+    own.losses.clear();
     for (size_t i = 0; i < all.size(); ++i)
-      if (i % own.size() == 0) drawn = std::max(drawn, static_cast<uint64_t>(all[i]));
-      else losses.push_back(Tensor::full({}, all[i], engine::DType::f64, config_.device));
-    if (!overlapped) sum_over(*config_.ranks, arena_.gradients());
+      if (i % numbers.size() == 0) own.drawn = std::max(own.drawn, static_cast<uint64_t>(all[i]));
+      else own.losses.push_back(Tensor::full({}, all[i], engine::DType::f64, config_.device));
+    if (!own.is_summed) sum_over(*config_.ranks, arena_.gradients());
   }
-  for (const Tensor& loss : losses) engine::step_loss_inplace(optimizer_->step_state(), loss);
-  rng_.set_next(dropout_stream, start + drawn);
+  for (const Tensor& loss : own.losses) engine::step_loss_inplace(optimizer_->step_state(), loss);
+  rng_.set_next(dropout_stream, rng_.next(dropout_stream) + own.drawn);
+}
+
+void Trainer::begin_step(const Tensor& state) {
+  engine::step_begin_inplace(state, rates_);
+  arena_.zero_grad();
+}
+
+void Trainer::end_step(const Tensor& state, uint64_t random_start, const std::function<void(Phase)>& done) {
+  if (config_.measures_norm || config_.clip > 0) engine::step_norm_inplace(state, arena_.gradients(), config_.clip);
+  optimizer_->update();
+  done(Phase::update);
+  set_draws(rng_.next(dropout_stream) - random_start);
+  engine::step_end_inplace(state);
 }
 
 void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
@@ -223,43 +242,58 @@ void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
   const Tensor& state = optimizer_->step_state();
   const uint64_t random_start = rng_.next(dropout_stream);
   const RelativeKeys keys(rng_, dropout_stream, state);
-  engine::step_begin_inplace(state, rates_);
-  arena_.zero_grad();
+  begin_step(state);
   done(Phase::batch);
   if (config_.parts > 1) {
-    run_tree(batch, shares, done);
+    sum_parts(run_own_parts(batch, shares, done));
   } else {
     for (size_t i = 0; i < shares.size(); ++i)
       if (shares[i] != 0) engine::step_loss_inplace(state, run_part(batch, shares.size(), i, done));
   }
-  if (config_.measures_norm || config_.clip > 0) engine::step_norm_inplace(state, arena_.gradients(), config_.clip);
-  optimizer_->update();
-  done(Phase::update);
-  set_draws(rng_.next(dropout_stream) - random_start);
-  engine::step_end_inplace(state);
+  end_step(state, random_start, done);
+}
+
+void Trainer::record_step(const Batch& batch, const std::vector<double>& shares) {
+  const auto offsets = rng_.offsets();
+  const auto again = [&] { rng_.set_offsets(offsets); };
+  // A step of another shape, run meanwhile, may have drawn more or fewer.
+  const bool fits = recorded_.fits(batch);
+  if (fits) set_draws(recorded_draws_);
+  const engine::Recorder::Turn turn = recorded_.run(
+      batch, config_.device, [&](const Batch& there) { run_step(there, shares, {}); }, again);
+  if (turn == engine::Recorder::Turn::replayed) rng_.take(dropout_stream, static_cast<int64_t>(recorded_draws_));
+  else if (recorded_.fits(batch)) recorded_draws_ = state_.random_count;
+}
+
+void Trainer::record_own_parts(const Batch& batch, const std::vector<double>& shares) {
+  const auto nothing = [](Phase) {};
+  const Tensor& state = optimizer_->step_state();
+  const auto offsets = rng_.offsets();
+  OwnParts own;
+  const auto run = [&](const Batch& there) {
+    const RelativeKeys keys(rng_, dropout_stream, state);
+    begin_step(state);
+    own = run_own_parts(there, shares, nothing);
+  };
+  const engine::Recorder::Turn turn = recorded_.run(batch, config_.device, run, [&] { rng_.set_offsets(offsets); });
+  // A replay writes to the losses of the recording, which are kept for it.
+  if (turn == engine::Recorder::Turn::recorded) recorded_parts_ = own;
+  if (turn == engine::Recorder::Turn::replayed) own = recorded_parts_;
+  const uint64_t random_start = rng_.next(dropout_stream);
+  sum_parts(std::move(own));
+  end_step(state, random_start, nothing);
 }
 
 const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phase) {
   const Batch batch = objective_.staged(objective_.train_batch(steps_done_, config_.batch, rng_));
   const std::vector<double> shares = shares_of(batch, config_);
   plan_rates();
-  const auto run = [&](const Batch& there) { run_step(there, shares, on_phase); };
   write_shares(shares);
   const bool has_empty_part = std::find(shares.begin(), shares.end(), 0.0) != shares.end();
-  // Communication between ranks cannot be recorded.
-  const bool records = config_.records && !has_empty_part && !on_phase && size_of(config_.ranks) == 1;
-  if (!records || !engine::Recording::is_possible(config_.device)) {
-    run(batch.to(config_.device));
-  } else {
-    const auto offsets = rng_.offsets();
-    const auto again = [&] { rng_.set_offsets(offsets); };
-    // A step of another shape, run meanwhile, may have drawn more or fewer.
-    const bool fits = recorded_.fits(batch);
-    if (fits) set_draws(recorded_draws_);
-    const engine::Recorder::Turn turn = recorded_.run(batch, config_.device, run, again);
-    if (turn == engine::Recorder::Turn::replayed) rng_.take(dropout_stream, static_cast<int64_t>(recorded_draws_));
-    else if (recorded_.fits(batch)) recorded_draws_ = state_.random_count;
-  }
+  const bool records = config_.records && !has_empty_part && !on_phase;
+  if (!records || !engine::Recording::is_possible(config_.device)) run_step(batch.to(config_.device), shares, on_phase);
+  else if (size_of(config_.ranks) == 1) record_step(batch, shares);
+  else record_own_parts(batch, shares);
   ++steps_done_;
   return steps_done_ % config_.read_every == 0 ? read_state() : state_;
 }

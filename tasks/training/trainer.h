@@ -25,9 +25,9 @@ enum class Phase { batch, forward, backward, update };
 ///
 /// On a device that can record (a GPU, in a StreamScope), the first two steps run op by op and the third is recorded
 /// whole, with update and random offsets; later steps copy their batch and replay it, with the same bits. A batch in
-/// parts is still one step. Steps run op by op if several ranks share them, `on_phase` watches them, or a batch has
-/// another shape or a part without a scored target; so do all steps of an objective that reads numbers from the device:
-/// `note` then says so once.
+/// parts is still one step. Of a step that several ranks share, each one's passes are recorded, and sums and update
+/// follow op by op. Steps run op by op if `on_phase` watches them, or a batch has another shape or a part without a
+/// scored target; so do all steps of an objective that reads numbers from the device: `note` then says so once.
 class Trainer {
  public:
   /// A model's forward pass, for any Module: its input (of a Batch) and what a pass gets besides → what loss() takes.
@@ -86,9 +86,24 @@ class Trainer {
   /// Forward and backward pass of part i of `parts` of a batch. Returns its share of the loss, ().
   Tensor run_part(const Batch& batch, size_t parts, size_t i, const std::function<void(Phase)>& done,
                   const Var::Finished& finished = {});
-  /// Runs all parts of a batch, over all ranks, adding their gradients along the tree.
-  void run_tree(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done);
+  /// What the passes of a rank's parts leave besides the sum of their gradients.
+  struct OwnParts {
+    std::vector<engine::Tensor> losses;
+    uint64_t drawn = 0;      ///< by a part: all draw as many, except those without a scored target, which draw none
+    bool is_summed = false;  ///< over all ranks, too
+  };
+  /// Runs those parts of a batch that are this rank's, adding their gradients along the tree.
+  OwnParts run_own_parts(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& done);
+  /// Adds up what all ranks' parts have left.
+  void sum_parts(OwnParts own);
+  void begin_step(const engine::Tensor& state);
+  void end_step(const engine::Tensor& state, uint64_t random_start, const std::function<void(Phase)>& done);
   void run_step(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& on_phase);
+  /// A step as one recording.
+  void record_step(const Batch& batch, const std::vector<double>& shares);
+  /// With other ranks, whose communication cannot be recorded: the passes as a recording, and sums and update behind
+  /// it.
+  void record_own_parts(const Batch& batch, const std::vector<double>& shares);
 
   using LossOf = std::function<Var(const Batch& batch, const models::ForwardContext& context)>;
   Trainer(const models::Module& model, const Objective& objective, LossOf loss_of, const TrainerConfig& config,
@@ -108,6 +123,7 @@ class Trainer {
   int64_t rates_end_ = 0;  ///< the first step without a rate
   engine::Tensor shares_;  ///< f64 (accumulate or parts), on the device: factor of each part's loss
   std::vector<double> shares_there_;
+  OwnParts recorded_parts_;
   uint64_t recorded_draws_ = 0;  ///< random numbers per step of the recording's shape
   int64_t steps_done_ = 0;
   engine::StepState state_;
