@@ -16,6 +16,7 @@
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/models_page.h"
 #include "experiments/studies/pages/scoreboard.h"
 
 namespace headroom::experiments {
@@ -23,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const guideline_file = "guideline.md";
+const char *const guideline_file = "guideline.md", *const models_file = "models.md";
 
 std::string machine(const StudyResults& r) {
   std::vector<std::string> parts;
@@ -153,6 +154,9 @@ Blocks results_index(const std::vector<Analysis>& all, const std::string& folder
                         {.text = "paper", .is_code = true},
                         {" is a pilot: smaller and shorter than what the paper trained."}})};
   append(out, scoreboard(all, folder));
+  if (const std::string words = models_sentence(claims_by_model(all)); !words.empty())
+    out.push_back(paragraph(
+        {{words + " "}, {.text = "Model by model", .link = fmt::format("{}/{}", folder, models_file)}, {"."}}));
   append(out, totals(all));
   out.push_back(overview(all, folder));
   std::set<std::string> machines;
@@ -188,6 +192,8 @@ void write_results(const std::vector<Analysis>& all, const fs::path& file) {
   }
   if (const std::vector<HeadChoice> choices = head_choices(all); !guideline_sentence(choices).empty())
     write_file(pages / guideline_file, as_markdown(guideline_page(choices)));
+  if (const std::vector<ModelClaim> claims = claims_by_model(all); !claims.empty())
+    write_file(pages / models_file, as_markdown(models_page(all, claims)));
   // Last: an index never points at pages that are not there yet.
   write_file(file, as_markdown(results_index(all, folder)));
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "experiments/studies/config/study.h"
+#include "experiments/studies/pages/models_page.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
@@ -90,6 +91,43 @@ TEST_CASE("The scoreboard counts sentences, not claims, and names the variants t
   CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0; series 1)"));
   CHECK(contains(page, "fails: [synthetic](results/synthetic.md) (series 2)"));
   CHECK(scoreboard(judged_as(r, {}), "results").empty());
+}
+
+TEST_CASE("Claims about trained models stand side by side, and those are told on which the models differ") {
+  StudyResults r = testing::study({1}, {{1, 1, 1, 1}});
+  const char* const configs[] = {R"({"task":{"model":"one.gguf"}})", R"({"task":{"model":"two.gguf"}})",
+                                 R"({"task":{"model":"two.gguf","weights":"random"}})", R"({"task":{}})"};
+  std::vector<Verdict> verdicts;
+  const auto add = [&](size_t series, const std::string& words, VerdictStatus status) {
+    Verdict& v = verdicts.emplace_back();
+    v.claim = testing::claim("band");
+    v.claim.series = std::to_string(series);
+    v.claim.paper.clear();
+    v.claim.ours = words;
+    v.status = status;
+    v.metric = "ratio";
+    v.intervals = {{.name = "least", .value = 2}, {.name = "most", .value = 2}};
+    v.points = {{.x = 1}, {.x = 1}};
+  };
+  for (size_t i = 0; i < 4; ++i) r.trials[i].series = std::to_string(i), r.trials[i].config = configs[i];
+  using enum VerdictStatus;
+  for (size_t i = 0; i < 4; ++i) add(i, "split", i == 1 ? fail : pass);
+  add(0, "alike", pass), add(1, "alike", undecided);
+  add(0, "alone", pass), add(2, "alone", fail), add(3, "alone", fail), add(1, "alone", not_run);
+  std::vector<Analysis> all;
+  all.emplace_back(r, std::move(verdicts));
+  const std::vector<ModelClaim> claims = claims_by_model(all);
+
+  REQUIRE(claims.size() == 2);
+  CHECK(claims[0].is_split());
+  CHECK_FALSE(claims[1].is_split());
+  CHECK(contains(models_sentence(claims),
+                 "2 claims about trained models were judged on two of them or more; 1 of these"));
+  const std::string page = as_markdown(models_page(all, claims));
+  CHECK(contains(page, "| claim | study | one | two |"));
+  CHECK(contains(page, "| **split** | [synthetic](synthetic.md) | **holds** "));
+  CHECK(contains(page, "| alike | [synthetic](synthetic.md) | **holds** "));
+  CHECK(models_sentence({}).empty());
 }
 
 TEST_CASE("Every claim of the paper names a sentence, and every sentence has a claim or a reason") {
