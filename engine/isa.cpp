@@ -90,6 +90,14 @@ bool has_bf16_pairs() {
   return has;
 }
 
+bool has_slow_bf16_pairs() {
+#ifdef __x86_64__
+  return has_bf16_pairs() && __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 std::vector<Isa> available_isas() {
   std::vector<Isa> isas;
   for (int i = 0; i <= static_cast<int>(detected_isa()); ++i) isas.push_back(static_cast<Isa>(i));

@@ -37,6 +37,9 @@ std::string str(IsaSet levels);
 /// True if kernels may use `vdpbf16ps` and `vpdpbusd`: the CPU has AVX512-BF16 and VNNI, and active_isa() is at least
 /// avx512. Not a level of its own: bf16 products have the same bits without it (engine/cpu/simd_bf16.h).
 bool has_bf16_pairs();
+/// True if `vdpbf16ps` is slower than two f32 products of half its size: 84 against 155 GFLOP/s on a core of Emerald
+/// Rapids.
+bool has_slow_bf16_pairs();
 /// Every level up to detected_isa().
 std::vector<Isa> available_isas();
 /// The processor's name, for reports.

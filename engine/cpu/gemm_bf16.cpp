@@ -70,26 +70,27 @@ void gemm_bf16(const Bf16Product& g, int64_t batch, const int64_t* a_offsets, co
   const Tensor partial = Tensor::empty({batch, cut.depth_tiles - 1, g.m, g.n});
   float* const sums = partial.mutable_data<float>();
   const auto bits = [](const bf16* x) { return &x->bits; };
+  const auto tile = has_slow_bf16_pairs() ? kernel::gemm_tile_bf16.avx512 : kernel::gemm_tile_bf16.best();
   parallel_for(batch * cut.tiles(), [&](int64_t index) {
     const int64_t d = index % cut.depth_tiles, j = index / cut.depth_tiles % cut.column_tiles * cut.columns,
                   i = index / (cut.depth_tiles * cut.column_tiles) % cut.row_tiles * cut.rows, b = index / cut.tiles();
     const int64_t p = d * cut.depth, at = b * size + i * g.n + j;
     float* const c = d == 0 ? g.c + at : sums + (b * (cut.depth_tiles - 1) + d - 1) * size + i * g.n + j;
-    kernel::gemm_tile_bf16({.m = std::min(cut.rows, g.m - i),
-                            .n = std::min(cut.columns, g.n - j),
-                            .k = std::min(cut.depth, g.k - p),
-                            .a = bits(g.a.data + (a_offsets ? a_offsets[b] : 0) + i * a_row + p * a_column),
-                            .a_row = a_row,
-                            .a_column = a_column,
-                            .b = bits(g.b.data + (b_offsets ? b_offsets[b] : 0) + p * b_row + j * b_column),
-                            .b_row = b_row,
-                            .b_column = b_column,
-                            .c = g.y ? nullptr : c,
-                            .y = g.y ? &g.y[at].bits : nullptr,
-                            .stride = g.n,
-                            .bias = g.bias ? g.bias + j : nullptr,
-                            .added = g.added ? bits(g.added + at) : nullptr},
-                           scratch_bf16());
+    tile({.m = std::min(cut.rows, g.m - i),
+          .n = std::min(cut.columns, g.n - j),
+          .k = std::min(cut.depth, g.k - p),
+          .a = bits(g.a.data + (a_offsets ? a_offsets[b] : 0) + i * a_row + p * a_column),
+          .a_row = a_row,
+          .a_column = a_column,
+          .b = bits(g.b.data + (b_offsets ? b_offsets[b] : 0) + p * b_row + j * b_column),
+          .b_row = b_row,
+          .b_column = b_column,
+          .c = g.y ? nullptr : c,
+          .y = g.y ? &g.y[at].bits : nullptr,
+          .stride = g.n,
+          .bias = g.bias ? g.bias + j : nullptr,
+          .added = g.added ? bits(g.added + at) : nullptr},
+         scratch_bf16());
   });
   if (cut.depth_tiles == 1) return;
   parallel_ranges(batch * size, elementwise_grain, [&](int64_t begin, int64_t end) {

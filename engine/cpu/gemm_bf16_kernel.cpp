@@ -13,8 +13,34 @@ static constexpr int64_t panel = 2 * lanes;
 static constexpr int max_rows = lanes == 16 ? 12 : 6;
 static_assert(gemm_bf16_row_block % max_rows == 0 && gemm_bf16_columns % panel == 0);
 
+#if defined(__AVX2__) && !defined(__AVX512BF16__)
+/// Both halves of a pair are multiplied as f32, which takes A with its halves apart.
+static constexpr bool is_split = true;
+
+/// While it lives, the processor itself takes subnormal operands and results as zero, as dot_pairs() does.
+class Flushing {
+ public:
+  Flushing() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~Flushing() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+};
+#else
+static constexpr bool is_split = false;
+struct Flushing {};
+#endif
+
+/// Keeps what is computed from x behind what was done before: a compiler knows nothing of the processor's modes.
+static inline __attribute__((always_inline)) void hold([[maybe_unused]] Vec& x) {
+#ifdef __AVX2__
+  asm volatile("" : "+v"(x.v));
+#endif
+}
+
 struct MicroBf16 {
-  const uint32_t *a, *b;  ///< max_rows pairs and `panel` pairs per step
+  const uint32_t *a,
+      *b;  ///< max_rows pairs, split ones their upper halves and then their lower, and `panel` pairs a step
   int64_t pairs;
   float* c;  ///< sums so far, and those to be written where y is null
   int64_t ldc;
@@ -53,6 +79,7 @@ static inline void put(const MicroBf16& t, int64_t row, const Vec* sum) {
   }
 }
 
+// The sums stay in registers because all that they meet is in this function.
 template <int rows, int vectors>
 static void micro(const MicroBf16& t) {
   Vec sum[rows][vectors];
@@ -61,22 +88,54 @@ static void micro(const MicroBf16& t) {
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) sum[r][v] = Vec(0.0f);
   const uint32_t *a = t.a, *b = t.b;
-#pragma GCC unroll 2
-  for (int64_t p = 0; p < t.pairs; ++p) {
-    Pairs y[vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) y[v] = load_pairs(b + v * lanes);
+  if constexpr (is_split) {
+    // The bits of dot_pairs() by two f32 products, that of the upper halves first.
+    [[maybe_unused]] const Flushing flushing;
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {
-      const Pairs x{RawU{} + a[r]};
+    for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) sum[r][v] = dot_pairs(sum[r][v], x, y[v]);
+      for (int v = 0; v < vectors; ++v) hold(sum[r][v]);
+    for (int64_t p = 0; p < t.pairs; ++p) {
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        Vec y[vectors];
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) {
+          const RawU pair = load_pairs(b + v * lanes).v;
+          y[v] = Vec(reinterpret_cast<RawF>(half == 0 ? pair & 0xffff0000u : pair << 16));
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < rows; ++r) {
+          const Vec x(reinterpret_cast<RawF>(RawU{} + a[r]));
+#pragma GCC unroll 2
+          for (int v = 0; v < vectors; ++v) sum[r][v] = fma(x, y[v], sum[r][v]);
+        }
+        a += max_rows;
+      }
+      b += panel;
     }
-    a += max_rows;
-    b += panel;
+  } else {
+#pragma GCC unroll 2
+    for (int64_t p = 0; p < t.pairs; ++p) {
+      Pairs y[vectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) y[v] = load_pairs(b + v * lanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < rows; ++r) {
+        const Pairs x{RawU{} + a[r]};
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) sum[r][v] = dot_pairs(sum[r][v], x, y[v]);
+      }
+      a += max_rows;
+      b += panel;
+    }
   }
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) put<vectors>(t, r, sum[r]);
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) hold(sum[r][v]);
+    put<vectors>(t, r, sum[r]);
+  }
 }
 
 using MicroFunction = void (*)(const MicroBf16&);
@@ -161,9 +220,17 @@ static void pack(const uint16_t* from, int64_t along, int64_t across, int64_t co
                           to + i / width * piece + p / 2 * width);
 }
 
+/// The halves of `steps` times max_rows pairs, as f32: those of a step's upper ones, and then of its lower.
+static void split(const uint32_t* pairs, int64_t steps, uint32_t* to) {
+  for (int64_t p = 0; p < steps; ++p, pairs += max_rows, to += 2 * max_rows)
+    for (int r = 0; r < max_rows; ++r) to[r] = pairs[r] & 0xffff0000u, to[max_rows + r] = pairs[r] << 16;
+}
+
 static void tile(const GemmTileBf16& t, uint32_t* scratch) {
-  uint32_t *const packed_b = scratch, *const packed_a = packed_b + gemm_bf16_k_block / 2 * gemm_bf16_columns;
-  float* const sums = reinterpret_cast<float*>(packed_a + gemm_bf16_k_block / 2 * gemm_bf16_row_block);
+  constexpr int64_t words = gemm_bf16_k_block / 2 * gemm_bf16_row_block, halves = is_split ? 2 : 1;
+  uint32_t *const packed_b = scratch, *const packed_a = packed_b + gemm_bf16_k_block / 2 * gemm_bf16_columns,
+                  *const split_a = packed_a + words;
+  float* const sums = reinterpret_cast<float*>(split_a + 2 * words);
   for (int64_t p = 0; p < t.k; p += gemm_bf16_k_block) {
     const int64_t k = least(t.k - p, gemm_bf16_k_block), pairs = (k + 1) / 2;
     const bool last = p + k == t.k;
@@ -171,12 +238,13 @@ static void tile(const GemmTileBf16& t, uint32_t* scratch) {
     for (int64_t i0 = 0; i0 < t.m; i0 += gemm_bf16_row_block) {
       const int64_t rows = least(t.m - i0, gemm_bf16_row_block);
       pack<max_rows>(t.a + i0 * t.a_row + p * t.a_column, t.a_column, t.a_row, rows, k, packed_a);
+      if (is_split) split(packed_a, (rows + max_rows - 1) / max_rows * pairs, split_a);
       for (int64_t j = 0; j < t.n; j += panel) {
         const int64_t columns = least(t.n - j, panel);
         for (int64_t i = 0; i < rows; i += max_rows) {
           const int64_t row = i0 + i, at = row * t.stride + j;
           micro_of<max_rows>(least(rows - i, max_rows),
-                             columns > lanes)({.a = packed_a + i * pairs,
+                             columns > lanes)({.a = (is_split ? split_a : packed_a) + halves * i * pairs,
                                                .b = packed_b + j * pairs,
                                                .pairs = pairs,
                                                .c = t.c ? t.c + at : sums + row * gemm_bf16_columns + j,

@@ -24,9 +24,10 @@ inline constexpr int64_t gemm_bf16_columns = 512, gemm_bf16_rows = 768;
 /// Block of k: a panel of B (k × 2 vectors) and gemm_bf16_row_block rows of A share the second-level cache. Longer sums
 /// stay in f32 between blocks.
 inline constexpr int64_t gemm_bf16_k_block = 2048, gemm_bf16_row_block = 96;
-/// 32-bit words of scratch that gemm_tile_bf16 needs, 64-byte aligned: packed pairs of B and A, and sums.
+/// 32-bit words of scratch that gemm_tile_bf16 needs, 64-byte aligned: packed pairs of B and A, both halves of A's, and
+/// sums.
 inline constexpr int64_t gemm_bf16_scratch =
-    gemm_bf16_k_block / 2 * (gemm_bf16_columns + gemm_bf16_row_block) + gemm_bf16_rows * gemm_bf16_columns;
+    gemm_bf16_k_block / 2 * (gemm_bf16_columns + 3 * gemm_bf16_row_block) + gemm_bf16_rows * gemm_bf16_columns;
 
 /// Sums each element over pairs (p, p + 1) of k in order, with dot_pairs() of engine/cpu/simd_bf16.h: the bits are the
 /// same on every level.
