@@ -96,7 +96,7 @@ Blocks models_page(const std::vector<Analysis>& all, const std::vector<ModelClai
       title("Trained models, claim by claim"), paragraph(models_sentence(claims)),
       paragraph("Claims that are split so stand in bold type. Where a model has several verdicts, each is of another "
                 "series of the study: other layers, or another metric in each head. Empty: not measured."),
-      table("Every claim", std::move(head), std::move(rows))};
+      table("Every claim", head, std::move(rows))};
 }
 
 }  // namespace headroom::experiments
