@@ -39,8 +39,8 @@ static inline __attribute__((always_inline)) void hold([[maybe_unused]] Vec& x) 
 }
 
 struct MicroBf16 {
-  const uint32_t *a,
-      *b;  ///< max_rows pairs, split ones their upper halves and then their lower, and `panel` pairs a step
+  const uint32_t* a;  ///< max_rows pairs per step; split ones are their upper halves, and then their lower
+  const uint32_t* b;  ///< `panel` pairs per step
   int64_t pairs;
   float* c;  ///< sums so far, and those to be written where y is null
   int64_t ldc;

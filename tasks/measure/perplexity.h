@@ -79,13 +79,13 @@ struct WindowSums {
 
 struct Perplexity {
   int64_t tokens_scored = 0, windows = 0;
-  double nll_sum = 0;                 ///< nats
-  double nll = 0;                     ///< per scored token
-  double ppl = 0;                     ///< e^nll
-  double stderr_tokens = 0;           ///< of nll, as if tokens were independent
-  double stderr_windows = 0;          ///< of nll, over windows: the honest one; 0 with a single window
-  double bits_per_byte = 0;           ///< over the bytes of the scored tokens
-  std::optional<Divergence> against;  ///< with a base model
+  double nll_sum = 0;                   ///< nats
+  double nll = 0;                       ///< per scored token
+  double ppl = 0;                       ///< e^nll
+  double stderr_tokens = 0;             ///< of nll, as if tokens were independent
+  double stderr_windows = 0;            ///< of nll, over windows: the honest one; 0 with a single window
+  double bits_per_byte = 0;             ///< over the bytes of the scored tokens
+  std::optional<Divergence> against;    ///< with a base model
   std::vector<WindowSums> by_window{};  ///< (windows)
 };
 

@@ -12,11 +12,11 @@ namespace headroom::experiments {
 /// What the seeds say about one number, such as the difference of two means: its value with every seed, and where the
 /// test data come in parts also its value on each of them.
 struct Sample {
-  std::vector<double> seeds;               ///< (S)
+  std::vector<double> seeds;                 ///< (S)
   std::vector<std::vector<double>> parts{};  ///< (S, K), or empty
-  bool may_be_more = false;                ///< the value of some seed is a lower bound
-  bool may_be_less = false;                ///< the value of some seed is an upper bound
-  int censored = 0;                        ///< seeds that tell less than others: Estimate::censored
+  bool may_be_more = false;                  ///< the value of some seed is a lower bound
+  bool may_be_less = false;                  ///< the value of some seed is an upper bound
+  int censored = 0;                          ///< seeds that tell less than others: Estimate::censored
 };
 
 /// An estimate of a number from a sample of seeds, and how far it may be from the truth.
