@@ -82,6 +82,8 @@ void validate(const LowRankConfig& config) {
   require(config.text.text != "random" && config.calibration_text.text != "random",
           "text: expected a path, got \"random\"");
   require(config.context >= 2, "context: expected >= 2, got {}", config.context);
+  require(config.protocol != PerplexityProtocol::hf_strided, "protocol: expected disjoint or llamacpp, got {}",
+          name_of(config.protocol));
   require(config.tokens >= config.context, "tokens: expected at least the context of {}, got {}", config.context,
           config.tokens);
   require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
@@ -199,8 +201,8 @@ Metrics LowRankMeasurement::metrics_of(const std::set<int64_t>& layers, uint64_t
   add_costs(metrics, model().description().config, smaller.edit.config, config_.context);
   const auto made = model().edited(smaller.edit, how.device);
   const auto score = [&](Metrics& own, const StudiedTextConfig& text, TokenRange range) {
-    const auto whole =
-        perplexity_base(model(), named(text, range), tokens_of(text, range), config_.context, how.device);
+    const auto whole = perplexity_base(model(), named(text, range), tokens_of(text, range), config_.context, how.device,
+                                       config_.protocol);
     const Perplexity measured = whole->measure(*made, *layers.begin());
     add_perplexity(own, *whole, measured);
     return measured;

@@ -34,7 +34,8 @@ struct LowRankConfig {
   StudiedModelConfig model{};
   StudiedTextConfig text{};  ///< whose first `tokens` are predicted
   int64_t tokens = 4096;
-  int64_t context = 512;  ///< of the protocol "disjoint", and of the calibration's pieces
+  int64_t context = 512;  ///< of the text's chunks, and of the calibration's pieces
+  PerplexityProtocol protocol = PerplexityProtocol::disjoint;  ///< not hf_strided
   StudiedTextConfig calibration_text{};
   TokenRange calibration{200000, 208192};
   QkMethod qk = QkMethod::plain;

@@ -51,10 +51,11 @@ Perplexity PerplexityBase::measure(const models::Transformer& model, int64_t fir
 
 std::shared_ptr<const PerplexityBase> perplexity_base(StudiedModel& model, const std::string& text,
                                                       std::span<const int32_t> tokens, int64_t context,
-                                                      engine::Device device) {
-  return model.once<PerplexityBase>(fmt::format("perplexity {} {} {}", text, context, device.str()), [&] {
+                                                      engine::Device device, PerplexityProtocol protocol) {
+  const std::string name = fmt::format("perplexity {} {} {} {}", text, context, name_of(protocol), device.str());
+  return model.once<PerplexityBase>(name, [&] {
     return PerplexityBase(model.transformer(device), *model.tokenizer(), {tokens.begin(), tokens.end()},
-                          {.context = context, .bos = model.description().text_begin()});
+                          {.protocol = protocol, .context = context, .bos = model.description().text_begin()});
   });
 }
 

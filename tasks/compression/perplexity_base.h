@@ -35,9 +35,10 @@ class PerplexityBase {
   Perplexity uncompressed_;
 };
 
-/// That of a text's tokens; the model keeps it by the text's name.
+/// That of a text's tokens, in chunks of `context`; the model keeps it by the text's name, context and protocol.
 std::shared_ptr<const PerplexityBase> perplexity_base(StudiedModel& model, const std::string& text,
                                                       std::span<const int32_t> tokens, int64_t context,
-                                                      engine::Device device);
+                                                      engine::Device device,
+                                                      PerplexityProtocol protocol = PerplexityProtocol::disjoint);
 
 }  // namespace headroom::tasks

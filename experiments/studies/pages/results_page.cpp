@@ -15,6 +15,7 @@
 #include "experiments/studies/analysis/centre.h"
 #include "experiments/studies/pages/answer.h"
 #include "experiments/studies/pages/figure.h"
+#include "experiments/studies/pages/grounds_page.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/models_page.h"
 #include "experiments/studies/pages/scoreboard.h"
@@ -24,7 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char *const guideline_file = "guideline.md", *const models_file = "models.md";
+const char *const guideline_file = "guideline.md", *const models_file = "models.md",
+                  *const grounds_file = "headlines.md";
 
 std::string machine(const StudyResults& r) {
   std::vector<std::string> parts;
@@ -194,6 +196,8 @@ void write_results(const std::vector<Analysis>& all, const fs::path& file) {
     write_file(pages / guideline_file, as_markdown(guideline_page(choices)));
   if (const std::vector<ModelClaim> claims = claims_by_model(all); !claims.empty())
     write_file(pages / models_file, as_markdown(models_page(all, claims)));
+  if (Blocks grounds = grounds_page(all); !grounds.empty())
+    write_file(pages / grounds_file, as_markdown(std::move(grounds)));
   // Last: an index never points at pages that are not there yet.
   write_file(file, as_markdown(results_index(all, folder)));
 }

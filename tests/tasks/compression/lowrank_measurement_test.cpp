@@ -90,6 +90,21 @@ TEST_CASE("the study's numbers", "[compression]") {
   }
 }
 
+TEST_CASE("the study scores what has half of the context before it", "[compression]") {
+  LowRankConfig config = small_study();
+  config.protocol = PerplexityProtocol::llamacpp;
+  const auto files = models::ModelFiles::open(config.model.model);
+  const auto base = files->load({.keep = models::Keep::computed});
+  const std::vector<int32_t> tokens = testing::some_tokens(config.tokens);
+  const Perplexity late = measure_perplexity(
+      *base, *files->tokenizer(), tokens,
+      {.protocol = PerplexityProtocol::llamacpp, .context = config.context, .bos = files->description().text_begin()});
+  CHECK(LowRankMeasurement(config, {}).compute(0).at("base_perplexity") == Approx(late.ppl).epsilon(1e-6));
+  CHECK(LowRankMeasurement(small_study(), {}).compute(0).at("base_perplexity") != Approx(late.ppl).epsilon(1e-3));
+  config.protocol = PerplexityProtocol::hf_strided;
+  CHECK_THROWS_WITH(LowRankMeasurement(config, {}), contains("protocol: expected disjoint or llamacpp"));
+}
+
 TEST_CASE("the study without some heads, or layers", "[compression]") {
   LowRankConfig config = small_study();  // heads of width 8, of which 2 layers have 3 with 1 key
   config.qk = QkMethod::none;

@@ -47,7 +47,12 @@ tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   set_file(in, "text", task.text.text, "whose first tokens are predicted");
   in.set("tokens", task.tokens, {.low = 2, .high = most}, "so many of them");
   in.set("context", task.context, {.low = 2, .high = most},
-         "tokens that the model sees at once: chunks of so many, the protocol \"disjoint\"");
+         "tokens that the model sees at once: the text is cut into chunks of so many");
+  in.set("protocol", task.protocol,
+         {{"disjoint", tasks::PerplexityProtocol::disjoint}, {"llamacpp", tasks::PerplexityProtocol::llamacpp}},
+         "which tokens of a chunk are scored: all but its first, or the second half, which sees at least half of "
+         "the context");
+  in.leave_out_default("protocol");
   bind_method(in, task);
   in.set("rank", task.rank, count, "of every key-value head of the layers; where pieces are removed, the mean");
   in.set("layers", task.layers,

@@ -1,0 +1,121 @@
+#include "experiments/studies/pages/grounds_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/analysis/tried.h"
+#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/results_page.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// The least and the greatest of some numbers.
+struct Range {
+  double low = 0, high = 0;
+  bool is_empty = true;
+
+  void add(double value) {
+    low = is_empty ? value : std::min(low, value);
+    high = is_empty ? value : std::max(high, value);
+    is_empty = false;
+  }
+  /// "3", "3 to 12"; "" of none.
+  std::string text() const {
+    if (is_empty) return "";
+    return low == high ? exact(low) : fmt::format("{} to {}", exact(low), exact(high));
+  }
+};
+
+/// What was tried for each x of a series before one value was taken.
+struct Grid {
+  Range values, count, choosing_seeds;
+  Range step;  ///< the factors between the taken value and those next to it
+};
+
+Grid grid_of(const Analysis& study, const Curve& curve, const std::string& key) {
+  Grid grid;
+  const std::map<double, Tried> tried = tried_by_x(study, curve.series, key);
+  for (const Point& point : curve.points) {
+    const auto found = tried.find(point.x);
+    const auto choice = point.choice.find(key);
+    if (found == tried.end() || choice == point.choice.end()) continue;
+    const Tried& own = found->second;
+    grid.count.add(static_cast<double>(own.size()));
+    if (own.size() > 1) grid.choosing_seeds.add(static_cast<double>(common_seeds(own).size()));
+    for (const auto& one : own) grid.values.add(one.first);
+    const auto taken = own.find(choice->second);
+    if (taken == own.end()) continue;
+    if (taken != own.begin()) grid.step.add(taken->first / std::prev(taken)->first);
+    if (std::next(taken) != own.end()) grid.step.add(std::next(taken)->first / taken->first);
+  }
+  return grid;
+}
+
+std::vector<Phrase> row_of(const Analysis& study, const std::string& page, const std::string& series) {
+  const Curve& curve = study.curve(series);
+  Range seeds, steps;
+  for (const Point& point : curve.points) {
+    seeds.add(static_cast<double>(point.values.size()));
+    if (point.is_trained)
+      for (const int64_t count : point.steps) steps.add(static_cast<double>(count));
+  }
+  Grid grid;
+  if (const std::string key = choice_key(study, &series); !key.empty()) grid = grid_of(study, curve, key);
+  std::vector<Verdict> verdicts;
+  for (const Verdict& v : study.verdicts())
+    if (series_of(study, v.claim).front() == series) verdicts.push_back(v);
+  const std::string factor = grid.step.is_empty ? "" : rounded(grid.step.high, 2);
+  std::vector<Phrase> row = text_cells({"", series, steps.text(), grid.count.text(), grid.values.text(), factor,
+                                        seeds.text(), grid.choosing_seeds.text(), tally(verdicts)});
+  row[0] = {{.text = page, .link = page + ".md"}};
+  return row;
+}
+
+}  // namespace
+
+const std::vector<Headline>& headlines() {
+  static const std::vector<Headline> all = [] {
+    std::vector<Headline> read;
+    for (const nlohmann::json& h : nlohmann::json::parse(kHeadlines))
+      read.push_back({h.at("says"), h.at("rests_on"), h.at("one_value"), h.at("turned")});
+    return read;
+  }();
+  return all;
+}
+
+Blocks grounds_page(const std::vector<Analysis>& all) {
+  std::map<std::string, const Analysis*> pages;
+  for (const Analysis& study : all) pages.emplace(page_name(all, study), &study);
+  Blocks out;
+  for (const Headline& headline : headlines()) {
+    std::vector<std::vector<Phrase>> rows;
+    for (const auto& [page, named] : headline.rests_on) {
+      const auto found = pages.find(page);
+      if (found == pages.end()) continue;
+      for (const std::string& series : series_names(*found->second))
+        if (named.empty() || std::find(named.begin(), named.end(), series) != named.end())
+          rows.push_back(row_of(*found->second, page, series));
+    }
+    if (rows.empty()) continue;
+    append(out, {heading(headline.says), paragraph(headline.turned),
+                 paragraph(fmt::format("One value each: {}.", headline.one_value)),
+                 table(headline.says,
+                       {"study", "series", "steps", "rates tried at each x", "from … to", "factor to the next", "seeds",
+                        "of these chose the rate", "claims"},
+                       std::move(rows))});
+  }
+  if (out.empty()) return out;
+  Blocks page{title("What the headlines rest on"),
+              paragraph("For each headline of the README: what changed it, what was not varied, and the grid of steps, "
+                        "learning rates and seeds behind it. “Factor to the next”: between the rate that was taken and "
+                        "the farther of those beside it.")};
+  append(page, std::move(out));
+  return page;
+}
+
+}  // namespace headroom::experiments
