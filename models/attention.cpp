@@ -156,7 +156,8 @@ Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, 
                      const WeightScope& scope) {
   std::vector<Tensor> slopes(layer.groups.size());
   if (scheme_of(config).biases_scores())
-    slopes = alibi_log_slopes(layer.groups, config.alibi_slope_first, config.alibi_slope_last, scope.dtype());
+    slopes = alibi_log_slopes(layer.groups, config.alibi_slope_first, config.alibi_slope_last, scope.dtype(),
+                              config.alibi_slopes);
   int64_t values = 0;
   for (size_t i = 0; i < layer.groups.size(); ++i) {
     const HeadGroup& group = layer.groups[i];

@@ -141,6 +141,7 @@ struct TransformerConfig {
   bool rope_interleaved = false;   ///< turns the pairs (2i, 2i + 1) of a head, as GGUF's llama rows lie; else halves
   double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
   double alibi_slope_last = 0.05;
+  int64_t alibi_slopes = 0;  ///< > 0: so many distinct ones to start from, see alibi_log_slopes()
 
   // Attention
   bool causal = false;

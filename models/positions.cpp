@@ -1,10 +1,12 @@
 #include "models/positions.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
 #include "engine/error.h"
+#include "engine/ops/rope/rope.h"
 
 namespace headroom::models {
 namespace {
@@ -55,19 +57,30 @@ Tensor position_indices(int64_t length) {
 }
 
 std::vector<Tensor> alibi_log_slopes(const std::vector<HeadGroup>& groups, double first, double last,
-                                     engine::DType dtype) {
+                                     engine::DType dtype, int64_t distinct) {
   int64_t heads = 0, head = 0;
   for (const HeadGroup& group : groups) heads += group.heads;
+  const int64_t slopes_of_all = distinct > 0 ? std::min(distinct, heads) : heads;
   std::vector<Tensor> slopes;
   for (const HeadGroup& group : groups) {
     std::vector<double> values;
     for (int64_t h = 0; h < group.heads; ++h, ++head) {
-      const double share = heads == 1 ? 0.5 : static_cast<double>(head) / static_cast<double>(heads - 1);
+      const int64_t place = head * slopes_of_all / heads;
+      const double share =
+          slopes_of_all == 1 ? 0.5 : static_cast<double>(place) / static_cast<double>(slopes_of_all - 1);
       values.push_back(std::log(first) + share * (std::log(last) - std::log(first)));
     }
     slopes.push_back(Tensor::from({group.heads}, values).to(dtype));  // (H)
   }
   return slopes;
+}
+
+std::vector<double> partial_rope_frequencies(int64_t turned, int64_t dim, double base) {
+  require(turned >= 2 && turned <= dim && turned % 2 == 0,
+          "rope: turns {} numbers of a head of width {}; expected an even number from 2 to the width", turned, dim);
+  std::vector<double> frequencies = engine::rope_frequencies(turned, base).to_vector<double>();
+  frequencies.resize(static_cast<size_t>(dim / 2));
+  return frequencies;
 }
 
 }  // namespace headroom::models

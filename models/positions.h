@@ -50,8 +50,13 @@ Tensor sinusoids(int64_t length, int64_t width, engine::DType dtype);
 Tensor position_indices(int64_t length);
 
 /// Logarithms of ALiBi's initial slopes, one vector (heads) per group: geometric from `first` to `last` over all heads
-/// in order; a single head takes their geometric mean.
+/// in order; a single head takes their geometric mean. With `distinct` > 0, so many slopes or one per head, if these
+/// are fewer, each shared by heads that follow one another.
 std::vector<Tensor> alibi_log_slopes(const std::vector<HeadGroup>& groups, double first, double last,
-                                     engine::DType dtype);
+                                     engine::DType dtype, int64_t distinct = 0);
+
+/// The dim/2 frequencies of a head of which RoPE turns `turned` numbers alone, as it would a head of that width; the
+/// other pairs stand still ("partial RoPE"). Throws Error unless turned is even and in [2, dim].
+std::vector<double> partial_rope_frequencies(int64_t turned, int64_t dim, double base);
 
 }  // namespace headroom::models

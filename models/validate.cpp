@@ -188,6 +188,7 @@ void validate(const TransformerConfig& c) {
   require_positive("embedding_scale", c.embedding_scale);
   require_positive("alibi_slope_first", c.alibi_slope_first);
   require_positive("alibi_slope_last", c.alibi_slope_last);
+  require_at_least("alibi_slopes", c.alibi_slopes, 0);
   require_positive("norm_eps", c.norm_eps);
   check(c.dropout >= 0 && c.dropout < 1, "dropout", "is {}; it must be at least 0 and below 1", c.dropout);
   check(!c.logit_scale || std::isfinite(*c.logit_scale), "logit_scale", "is {}; it must be finite",

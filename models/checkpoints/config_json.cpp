@@ -50,7 +50,8 @@ void config_fields(V& v, C& c) {
   v("output_dim", c.output_dim), v("readout_width", c.readout_width), v("tied", c.tied), v("pooling", c.pooling);
   v("causal", c.causal), v("positions", c.positions), v("rope_base", c.rope_base), v("rope_scaling", c.rope_scaling);
   v("rope_interleaved", c.rope_interleaved), v("alibi_slope_first", c.alibi_slope_first);
-  v("alibi_slope_last", c.alibi_slope_last), v("norm", c.norm), v("norm_place", c.norm_place);
+  v("alibi_slope_last", c.alibi_slope_last), v("alibi_slopes", c.alibi_slopes), v("norm", c.norm),
+      v("norm_place", c.norm_place);
   v("final_norm", c.final_norm), v("norm_eps", c.norm_eps), v("qk_norm", c.qk_norm), v("ffn_width", c.ffn_width);
   v("o_rank", c.o_rank), v("activation", c.activation), v("attention_bias", c.attention_bias), v("q_bias", c.q_bias);
   v("k_bias", c.k_bias), v("v_bias", c.v_bias), v("o_bias", c.o_bias), v("ffn_bias", c.ffn_bias);

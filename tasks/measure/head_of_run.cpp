@@ -57,6 +57,7 @@ class TrainedModel {
       fail("{}: the trial's config lacks model.{}, or it is of another kind", name(), key);
     }
   }
+  bool says(const char* key) const { return model_.contains(key); }
   /// Tables of [[model.layer]].groups or [model].groups, or [model] itself, which then describes the only group.
   const nlohmann::json& group(size_t i) const {
     const nlohmann::json& layers = model_.contains("layer") ? model_["layer"] : model_;
@@ -150,6 +151,7 @@ HeadMaps read_head_of_run(const HeadSource& source) {
   HeadMaps maps;
   maps.is_causal = model.get<bool>("causal");
   const models::PositionScheme& scheme = models::scheme_named(model.get<std::string>("positions"));
+  require(!model.says("rope_dim"), "{}: RoPE turns a part of each head; expected heads that turn whole", model.name());
   if (scheme.turns()) maps.rope_base = model.get<double>("rope_base");
   int64_t head = source.head;
   for (size_t group = 0;; ++group) {

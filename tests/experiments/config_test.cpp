@@ -81,6 +81,9 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
       {"positions = \"sinusoidal\"", "positions = 3", "17:1: model.positions: expected one of none, sinusoidal, "},
       {"causal    = true", "causal    = 1", "18:1: model.causal: expected true or false, got an integer"},
       {"causal    = true", "dropout   = 1.0", "18:1: model.dropout: 1 is out of range: expected in [0, 1)"},
+      {"causal    = true", "rope_dim  = 2", "18:1: model.rope_dim: is for positions that turn: rope, rope_alibi"},
+      {"positions = \"sinusoidal\"", "positions = \"rope\"\nrope_dim = 6",
+       "18:1: model.rope_dim: 6: expected an even number, at most the 4 of a head's queries"},
       {"causal    = true", "kv_heads  = 3", "18:1: model.kv_heads: 3 does not divide the 1 heads"},
       {"kind      = \"encoder\"", "kind      = \"decoder\"", ""},
       {"width     = 8", "width     = 9", "16:1: model.head_dim: expected an integer, but \"width / heads\" is 4.5"},
@@ -248,7 +251,7 @@ TEST_CASE("keys of a model that a study need not give leave its trials' ids as t
     return load_study(file.path()).trials[0].config;
   };
   const TrialConfig plain = first(small_study());
-  for (const char* key : {"q_bias", "qk_norm", "readout_bias", "\"layer\""})
+  for (const char* key : {"q_bias", "qk_norm", "readout_bias", "rope_dim", "alibi_slopes", "\"layer\""})
     CHECK_FALSE(contains(plain.model_record, key));
   const TrialConfig given =
       first(replaced(small_study(), "ffn_width = 0", "ffn_width = 0\nq_bias = false\nqk_norm = true"));
@@ -256,6 +259,15 @@ TEST_CASE("keys of a model that a study need not give leave its trials' ids as t
   CHECK(models::attention_biases(given.model).k);
   CHECK(given.model.qk_norm);
   for (const char* key : {"\"q_bias\":false", "\"qk_norm\":true"}) CHECK(contains(given.model_record, key));
+}
+
+TEST_CASE("RoPE may turn a part of each head, and heads may share ALiBi's slopes") {
+  const StudyFile file(
+      replaced(small_study(), "\"sinusoidal\"", "\"rope_alibi\"\nrope_dim = \"head_dim / 2\"\nalibi_slopes = 3"));
+  const std::vector<PlannedTrial> trials = load_study(file.path()).trials;
+  CHECK(trials.front().config.model.groups.at(0).rope_frequencies == std::vector<double>{1, 0.01, 0, 0});
+  CHECK(trials.back().config.model.groups.at(0).rope_frequencies == std::vector<double>{1, 0});
+  CHECK(trials.back().config.model.alibi_slopes == 3);
 }
 
 TEST_CASE("layers of unequal shape are a list of tables") {

@@ -102,6 +102,22 @@ TEST_CASE("ALiBi slopes start geometrically over the heads of all groups", "[mod
   CHECK(std::abs(alibi_log_slopes({{.heads = 1}}, 4.0, 1.0, DType::f64)[0].item() - std::log(2.0)) < 1e-15);
 }
 
+TEST_CASE("ALiBi's slopes are shared by neighbouring heads", "[models]") {
+  const auto slopes = [](int64_t distinct) {
+    return alibi_log_slopes({{.heads = 4}}, 4.0, 0.25, DType::f64, distinct)[0].to_vector<double>();
+  };
+  CHECK(slopes(2) == std::vector<double>{std::log(4.0), std::log(4.0), std::log(0.25), std::log(0.25)});
+  CHECK(slopes(1) == std::vector<double>(4, slopes(1)[0]));
+  CHECK(slopes(1)[0] == Approx(0).margin(1e-15));
+  CHECK(slopes(9) == slopes(0));
+}
+
+TEST_CASE("RoPE turns a part of a head as it turns a head of that width", "[models]") {
+  CHECK(partial_rope_frequencies(4, 8, 100) == std::vector<double>{1, std::pow(100, -0.5), 0, 0});
+  CHECK(partial_rope_frequencies(8, 8, 100) == engine::rope_frequencies(8, 100).to_vector<double>());
+  for (const int64_t turned : {0, 3, 10}) CHECK_THROWS_AS(partial_rope_frequencies(turned, 8, 100), Error);
+}
+
 TEST_CASE("sinusoids interleave sines and cosines", "[models]") {
   const std::vector<double> p = sinusoids(3, 5, DType::f64).to_vector<double>();
   const double slow = std::pow(10000.0, -2.0 / 5);

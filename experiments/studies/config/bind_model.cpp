@@ -71,6 +71,20 @@ models::Init bind_init(Reader& in) {
   return init;
 }
 
+/// Lets RoPE turn so many numbers of every head.
+void turn_some(Reader& in, int64_t turned, TransformerConfig& model) {
+  if (!models::scheme_of(model).turns()) return in.complain("rope_dim", "is for positions that turn: rope, rope_alibi");
+  std::vector<std::vector<HeadGroup>*> all{&model.groups};
+  for (models::LayerConfig& layer : model.unequal_layers) all.push_back(&layer.groups);
+  for (std::vector<HeadGroup>* groups : all)
+    for (HeadGroup& group : *groups) {
+      if (turned % 2 != 0 || turned > group.qk_dim)
+        return in.complain("rope_dim", fmt::format("{}: expected an even number, at most the {} of a head's queries",
+                                                   turned, group.qk_dim));
+      group.rope_frequencies = models::partial_rope_frequencies(turned, group.qk_dim, model.rope_base);
+    }
+}
+
 void bind_positions(Reader& in, TransformerConfig& model) {
   std::vector<std::pair<const char*, models::Positions>> names;
   for (const models::PositionScheme& scheme : models::position_schemes())
@@ -78,8 +92,15 @@ void bind_positions(Reader& in, TransformerConfig& model) {
   in.set("positions", model.positions, names,
          "how a position is told; alibi has a learnable slope per head, rope_alibi RoPE's angles as well");
   in.set("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
+  const int64_t turned =
+      in.integer("rope_dim", 0, {.low = 0, .high = most}, "numbers of each head that RoPE turns, in pairs; 0: all");
+  in.leave_out_default("rope_dim");
+  if (turned > 0) turn_some(in, turned, model);
   in.set("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");
   in.set("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
+  in.set("alibi_slopes", model.alibi_slopes, {.low = 0, .high = most},
+         "ALiBi: distinct slopes at the start, shared by neighbouring heads; 0: one per head");
+  in.leave_out_default("alibi_slopes");
 }
 
 void bind_block(Reader& in, TransformerConfig& model) {
