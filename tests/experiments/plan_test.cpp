@@ -329,6 +329,22 @@ TEST_CASE("plan, plan --for, the guide, the results and the README have one numb
   CHECK(best.empty());
 }
 
+TEST_CASE("each headline of the README has its grid of runs on the page of headlines") {
+  const std::filesystem::path root = source_root();
+  const std::string page = read(root / "docs" / "results" / "headlines.md");
+  std::string found = std::regex_replace(read(root / "README.md"), std::regex("\n +"), " ");
+  found = found.substr(found.find("## What was found"));
+  found = found.substr(0, found.find("\n## ", 3));
+  const std::regex bold(R"(\n- \*\*(.*?)\.?\*\*)"), link(R"(\[(.*?)\]\(.*?\))");
+  int headlines = 0;
+  for (std::sregex_iterator it(found.begin(), found.end(), bold), end; it != end; ++it, ++headlines) {
+    const std::string words = std::regex_replace(it->str(1), link, "$1");
+    INFO(words);
+    CHECK(contains(page, "\n## " + words));
+  }
+  CHECK(headlines >= 8);
+}
+
 TEST_CASE("each ratio with an interval in the README is on a page of results") {
   const std::filesystem::path root = source_root();
   std::string pages;

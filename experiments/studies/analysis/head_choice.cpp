@@ -193,6 +193,7 @@ std::optional<HeadChoice> head_choice(const Analysis& r, const std::string& seri
   choice.token_dim = a.first->token_dim;
   choice.decay = a.first->decay;
   choice.rate_off = rate_off(r, c.curve, best);
+  choice.best_mean = c.curve.mean(best);
   choice.layers = *a.layers.rbegin();
   choice.setting = a.first->setting;
   choice.is_learned = !unlearned_best(c.curve, claim.learned_at);

@@ -47,6 +47,9 @@ struct HeadChoice {
   /// number: the metric on validation over that of the chosen one. NaN where no other was tried there.
   double rate_off = std::numeric_limits<double>::quiet_NaN();
 
+  /// The mean of its metric at the best number, as Curve::mean.
+  double best_mean = std::numeric_limits<double>::quiet_NaN();
+
   /// What the tests say of the best: open where it is not shown to be as good as every other.
   Option::Standing best_standing = Option::Standing::open;
 

@@ -102,12 +102,13 @@ Blocks grounds_page(const std::vector<Analysis>& all) {
           rows.push_back(row_of(*found->second, page, series));
     }
     if (rows.empty()) continue;
-    append(out, {heading(headline.says), paragraph(headline.turned),
-                 paragraph(fmt::format("One value each: {}.", headline.one_value)),
-                 table(headline.says,
-                       {"study", "series", "steps", "rates tried at each x", "from … to", "factor to the next", "seeds",
-                        "of these chose the rate", "claims"},
-                       std::move(rows))});
+    append(out,
+           {heading(headline.says), paragraph({{.text = "What turned.", .is_strong = true}, {" " + headline.turned}}),
+            paragraph({{.text = "Not varied:", .is_strong = true}, {fmt::format(" {}.", headline.one_value)}}),
+            table(headline.says,
+                  {"study", "series", "steps", "rates tried at each x", "from … to", "factor to the next", "seeds",
+                   "of these chose the rate", "claims"},
+                  std::move(rows))});
   }
   if (out.empty()) return out;
   Blocks page{title("What the headlines rest on"),

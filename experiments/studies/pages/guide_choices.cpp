@@ -135,6 +135,25 @@ std::string rate_sentence(const std::string& of, const Curves& curves) {
                      more_text(median(rates)), more_text(median(heads)), counted(std::ssize(rates), "curve"));
 }
 
+/// By how many times as many steps a curve's best number of heads gains a percent, from curves of one study that differ
+/// in their steps alone; "" without such a pair.
+std::string percent_in_steps(const Curves& curves) {
+  std::vector<double> times;
+  for (const HeadChoice* a : curves)
+    for (const HeadChoice* b : curves) {
+      const auto same = [&](auto field) { return a->*field == b->*field; };
+      const bool is_pair = a->steps < b->steps && same(&HeadChoice::study) && same(&HeadChoice::kind) &&
+                           same(&HeadChoice::width) && same(&HeadChoice::positions) && same(&HeadChoice::layers);
+      if (!is_pair || b->best_mean >= a->best_mean) continue;
+      const double per_step = std::log(a->best_mean / b->best_mean) /
+                              std::log(static_cast<double>(b->steps) / static_cast<double>(a->steps));
+      times.push_back(std::pow(1.01, 1 / per_step) - 1);
+    }
+  if (times.empty()) return "";
+  return fmt::format("is what {} % more steps gain on texts (median of {} of trainings).",
+                     rounded(100 * median(times), 2), counted(std::ssize(times), "pair"));
+}
+
 Block strong_item(const std::string& strong, const std::string& rest) {
   return item(Phrase{{.text = strong, .is_strong = true}, {" " + rest}});
 }
@@ -233,6 +252,8 @@ Blocks choice_rules(const Curves& curves) {
                                           with.curves > 0 ? fmt::format(", and on {} with it", with.often()) : "")));
   if (const std::string rates = rate_sentence("texts", texts) + rate_sentence("other tasks", others); !rates.empty())
     out.push_back(strong_item("Tune the learning rate first.", rates.substr(1)));
+  if (const std::string steps = percent_in_steps(texts); !steps.empty())
+    out.push_back(strong_item("A percent of the cross-entropy", steps));
   return out;
 }
 

@@ -105,6 +105,20 @@ TEST_CASE("a number of heads at which a seed did not learn decides nothing, as i
   CHECK_FALSE(head_choice(analyse(r), "")->is_learned);
 }
 
+TEST_CASE("what a percent is worth in steps, from curves that differ in their steps alone") {
+  HeadChoice shorter;
+  shorter.study = "text", shorter.positions = "rope", shorter.width = 64, shorter.margin = 1.01;
+  shorter.options = {{.heads = 4, .qk_dim = 16, .v_dim = 16, .ratio = 1, .standing = Standing::best}};
+  HeadChoice longer = shorter;
+  shorter.steps = 1000, shorter.best_mean = 2;
+  longer.steps = 4000, longer.best_mean = 1.8;  // ln(2 / 1.8) / ln 4 = 0.0760 per factor e: 1 % is 14.0 % more steps
+  CHECK(contains(
+      as_markdown(choice_rules({&shorter, &longer})),
+      "**A percent of the cross-entropy** is what 14 % more steps gain on texts (median of 1 pair of trainings)."));
+  longer.width = 128;
+  CHECK_FALSE(contains(as_markdown(choice_rules({&shorter, &longer})), "A percent"));
+}
+
 TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
   const std::vector<std::vector<double>> errors{{1, 1.1}, {0.5, 0.6}, {0.7, 0.8}};
   StudyResults r = trained({1, 2, 4}, errors);
