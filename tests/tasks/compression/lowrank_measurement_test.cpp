@@ -95,7 +95,8 @@ TEST_CASE("the study scores what has half of the context before it", "[compressi
   config.protocol = PerplexityProtocol::llamacpp;
   const auto files = models::ModelFiles::open(config.model.model);
   const auto base = files->load({.keep = models::Keep::computed});
-  const std::vector<int32_t> tokens = testing::some_tokens(config.tokens);
+  std::vector<int32_t> tokens = tokens_of_file(config.text.text, *files->tokenizer());
+  tokens.resize(static_cast<size_t>(config.tokens));
   const Perplexity late = measure_perplexity(
       *base, *files->tokenizer(), tokens,
       {.protocol = PerplexityProtocol::llamacpp, .context = config.context, .bos = files->description().text_begin()});
