@@ -332,9 +332,8 @@ TEST_CASE("plan, plan --for, the guide, the results and the README have one numb
 TEST_CASE("each headline of the README has its grid of runs on the page of headlines") {
   const std::filesystem::path root = source_root();
   const std::string page = read(root / "docs" / "results" / "headlines.md");
-  std::string found = std::regex_replace(read(root / "README.md"), std::regex("\n +"), " ");
-  found = found.substr(found.find("## What was found"));
-  found = found.substr(0, found.find("\n## ", 3));
+  const std::string readme = std::regex_replace(read(root / "README.md"), std::regex("\n +"), " ");
+  const std::string found = readme.substr(readme.find("## What was found"));
   const std::regex bold(R"(\n- \*\*(.*?)\.?\*\*)"), link(R"(\[(.*?)\]\(.*?\))");
   int headlines = 0;
   for (std::sregex_iterator it(found.begin(), found.end(), bold), end; it != end; ++it, ++headlines) {
