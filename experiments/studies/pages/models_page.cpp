@@ -43,10 +43,11 @@ Phrase cell_of(const std::vector<const Verdict*>& verdicts) {
 }  // namespace
 
 bool ModelClaim::is_split() const {
-  for (const auto& one : by_model)
-    for (const auto& other : by_model)
-      if (&one != &other && has(one.second, VerdictStatus::pass) && has(other.second, VerdictStatus::fail)) return true;
-  return false;
+  const auto is_on_some = [&](VerdictStatus status, VerdictStatus opposite) {
+    return std::any_of(by_model.begin(), by_model.end(),
+                       [&](const auto& one) { return has(one.second, status) && !has(one.second, opposite); });
+  };
+  return is_on_some(VerdictStatus::pass, VerdictStatus::fail) && is_on_some(VerdictStatus::fail, VerdictStatus::pass);
 }
 
 std::vector<ModelClaim> claims_by_model(const std::vector<Analysis>& all) {

@@ -14,7 +14,7 @@ struct ModelClaim {
   std::string words, metric;
   std::map<std::string, std::vector<const Verdict*>> by_model;  ///< file or folder → its series' verdicts, in order
 
-  /// Whether it passes for a series of one model, and fails for one of another.
+  /// Whether it passes and never fails on one model, and the other way round on another.
   bool is_split() const;
 };
 
