@@ -196,8 +196,8 @@ void write_results(const std::vector<Analysis>& all, const fs::path& file) {
     write_file(pages / guideline_file, as_markdown(guideline_page(choices)));
   if (const std::vector<ModelClaim> claims = claims_by_model(all); !claims.empty())
     write_file(pages / models_file, as_markdown(models_page(all, claims)));
-  if (Blocks grounds = grounds_page(all); !grounds.empty())
-    write_file(pages / grounds_file, as_markdown(std::move(grounds)));
+  if (const Blocks grounds = grounds_page(all); !grounds.empty())
+    write_file(pages / grounds_file, as_markdown(grounds));
   // Last: an index never points at pages that are not there yet.
   write_file(file, as_markdown(results_index(all, folder)));
 }
