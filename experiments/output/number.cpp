@@ -75,6 +75,12 @@ std::string rounded_beside(double value, std::optional<double> limit) {
 
 std::string exact(double value) { return short_exponent(fmt::format("{}", value)); }
 
+std::string range_text(const std::set<double>& values) {
+  if (values.empty()) return "";
+  const std::string least = exact(*values.begin());
+  return values.size() == 1 ? least : fmt::format("{} to {}", least, exact(*values.rbegin()));
+}
+
 std::string probability(double p) {
   if (std::isnan(p)) return "—";
   return short_exponent(fmt::format("{:.{}g}", p, p < 0.1 ? 1 : 2));

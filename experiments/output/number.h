@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ std::string with_error(double mean, double error);
 
 /// The shortest text that reads back as the same number: "8", "0.04", "1e-4".
 std::string exact(double value);
+
+/// From the least to the greatest: "3", "3 to 12"; "" of none.
+std::string range_text(const std::set<double>& values);
 
 /// A probability: "0.003", "0.52", "4e-8".
 std::string probability(double p);

@@ -72,6 +72,7 @@ class LowRankMeasurement : public ModelMeasurement<LowRankConfig> {
   void check() const override;
   Metrics compute(uint64_t seed) const override { return *run(seed, {}); }
   std::optional<Metrics> run(uint64_t seed, const MeasurementRun& how) const override;
+  bool waits_for_others() const override { return true; }
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
 

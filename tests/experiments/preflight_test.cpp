@@ -88,7 +88,7 @@ TEST_CASE("memory: what one trial needs, what would fit, and how many fit at onc
   CHECK(contains(complaint(small_study(), wide, 1, {1 << 20, "the test's limit"}), "a model of at most "));
 }
 
-TEST_CASE("trials at once: on a GPU as many as a small step leaves room for, within the threads") {
+TEST_CASE("trials at once: within the threads, on a GPU as many as a small step leaves room for, or one if they wait") {
   const StudyFile file(small_study());
   const auto jobs = [&](const std::vector<std::string>& settings, const RunOptions& options = {.threads = 32}) {
     const Study study = load_study(file.path(), base_profile, settings);
@@ -107,6 +107,9 @@ TEST_CASE("trials at once: on a GPU as many as a small step leaves room for, wit
   CHECK(jobs(medium) > 4);
   CHECK(jobs(medium) < 16);
   CHECK(jobs({cuda, "model.width=512", "train.batch=1024", "task.length=64"}) == 4);
+  const Study narrowed = load_study(source_root() + "/experiments/narrowed-by-length.toml", "quick");
+  WorkPool pool({});
+  CHECK(wanted_jobs({&narrowed.trials.at(0)}, {.threads = 32}, pool) == 1);
 }
 
 TEST_CASE("memory: a training in bf16 has copies beside the weights, and activations of half the size") {

@@ -142,7 +142,7 @@ std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& a
   for (const HeadChoice& c : all) {
     if (!c.is_learned || !c.is_tuned || !has_equal_widths(c)) continue;
     const auto same = std::find_if(out.begin(), out.end(), [&](const HeadChoice* other) {
-      return !c.setting.empty() && other->setting == c.setting && other->margin == c.margin;
+      return !c.setting.empty() && other->setting == c.setting && other->steps == c.steps && other->margin == c.margin;
     });
     if (same == out.end()) out.push_back(&c);
     else if (c.seeds > (*same)->seeds) *same = &c;

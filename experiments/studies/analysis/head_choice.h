@@ -37,7 +37,7 @@ struct HeadChoice {
   double token_dim = 0;  ///< 0 where the task has none
   /// |ρ| of lags 1, 2, … up to the sequence's length, of a sum of earlier tokens; empty for other tasks.
   std::vector<double> decay{};
-  std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known
+  std::string setting{};  ///< what the curve's trials have in common beside their steps; "": not known
   /// False where no number of heads learned the target, as unlearned_best() has it: which of them fails least says
   /// little about one that works.
   bool is_learned = true;

@@ -85,8 +85,7 @@ void read_training(const Json& task, Json model, const Json& train, TrialFacts& 
   facts.rate = number_of(task_part(train, "optimizer"), "lr");
   facts.optimizer = text_of(task_part(train, "optimizer"), "kind");
   for (const char* key : {"heads", "kv_heads", "qk_dim", "v_dim"}) model.erase(key);
-  facts.setting =
-      dump({task, std::move(model), facts.steps.value_or(0), facts.batch.value_or(0), text_of(train, "start")});
+  facts.setting = dump({task, std::move(model), facts.batch.value_or(0), text_of(train, "start")});
 }
 
 }  // namespace

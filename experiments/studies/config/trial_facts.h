@@ -30,7 +30,7 @@ struct TrialFacts {
   std::optional<double> steps, batch, rate;
   std::string optimizer;
   bool is_timed = false;  ///< it measures how fast its host is
-  std::string setting;    ///< all but heads, rate and seed, to be compared with others'
+  std::string setting;    ///< all but heads, rate, steps and seed, to be compared with others'
 
   std::map<std::string, std::string> settings;  ///< every value as text by its dotted path: "model.width" → "64"
   std::map<std::string, double> numbers;        ///< those that are numbers

@@ -14,27 +14,10 @@
 namespace headroom::experiments {
 namespace {
 
-/// The least and the greatest of some numbers.
-struct Range {
-  double low = 0, high = 0;
-  bool is_empty = true;
-
-  void add(double value) {
-    low = is_empty ? value : std::min(low, value);
-    high = is_empty ? value : std::max(high, value);
-    is_empty = false;
-  }
-  /// "3", "3 to 12"; "" of none.
-  std::string text() const {
-    if (is_empty) return "";
-    return low == high ? exact(low) : fmt::format("{} to {}", exact(low), exact(high));
-  }
-};
-
 /// What was tried for each x of a series before one value was taken.
 struct Grid {
-  Range values, count, choosing_seeds;
-  Range step;  ///< the factors between the taken value and those next to it
+  std::set<double> values, count, choosing_seeds;
+  std::set<double> step;  ///< the factors between the taken value and those next to it
 };
 
 Grid grid_of(const Analysis& study, const Curve& curve, const std::string& key) {
@@ -45,33 +28,33 @@ Grid grid_of(const Analysis& study, const Curve& curve, const std::string& key) 
     const auto choice = point.choice.find(key);
     if (found == tried.end() || choice == point.choice.end()) continue;
     const Tried& own = found->second;
-    grid.count.add(static_cast<double>(own.size()));
-    if (own.size() > 1) grid.choosing_seeds.add(static_cast<double>(common_seeds(own).size()));
-    for (const auto& one : own) grid.values.add(one.first);
+    grid.count.insert(static_cast<double>(own.size()));
+    if (own.size() > 1) grid.choosing_seeds.insert(static_cast<double>(common_seeds(own).size()));
+    for (const auto& one : own) grid.values.insert(one.first);
     const auto taken = own.find(choice->second);
     if (taken == own.end()) continue;
-    if (taken != own.begin()) grid.step.add(taken->first / std::prev(taken)->first);
-    if (std::next(taken) != own.end()) grid.step.add(std::next(taken)->first / taken->first);
+    if (taken != own.begin()) grid.step.insert(taken->first / std::prev(taken)->first);
+    if (std::next(taken) != own.end()) grid.step.insert(std::next(taken)->first / taken->first);
   }
   return grid;
 }
 
 std::vector<Phrase> row_of(const Analysis& study, const std::string& page, const std::string& series) {
   const Curve& curve = study.curve(series);
-  Range seeds, steps;
+  std::set<double> seeds, steps;
   for (const Point& point : curve.points) {
-    seeds.add(static_cast<double>(point.values.size()));
+    seeds.insert(static_cast<double>(point.values.size()));
     if (point.is_trained)
-      for (const int64_t count : point.steps) steps.add(static_cast<double>(count));
+      for (const int64_t count : point.steps) steps.insert(static_cast<double>(count));
   }
   Grid grid;
   if (const std::string key = choice_key(study, &series); !key.empty()) grid = grid_of(study, curve, key);
   std::vector<Verdict> verdicts;
   for (const Verdict& v : study.verdicts())
     if (series_of(study, v.claim).front() == series) verdicts.push_back(v);
-  const std::string factor = grid.step.is_empty ? "" : rounded(grid.step.high, 2);
-  std::vector<Phrase> row = text_cells({"", series, steps.text(), grid.count.text(), grid.values.text(), factor,
-                                        seeds.text(), grid.choosing_seeds.text(), tally(verdicts)});
+  const std::string factor = grid.step.empty() ? "" : rounded(*grid.step.rbegin(), 2);
+  std::vector<Phrase> row = text_cells({"", series, range_text(steps), range_text(grid.count), range_text(grid.values),
+                                        factor, range_text(seeds), range_text(grid.choosing_seeds), tally(verdicts)});
   row[0] = {{.text = page, .link = page + ".md"}};
   return row;
 }

@@ -18,12 +18,6 @@ namespace {
 using Standing = HeadChoice::Option::Standing;
 using Curves = std::vector<const HeadChoice*>;
 
-/// "32", "32 to 256".
-std::string range_text(const std::set<int64_t>& values) {
-  return values.size() == 1 ? std::to_string(*values.begin())
-                            : fmt::format("{} to {}", *values.begin(), *values.rbegin());
-}
-
 /// How often numbers of heads are shown to be worse, and what they cost on average.
 struct Cost {
   std::ptrdiff_t worse = 0, curves = 0;
@@ -135,15 +129,13 @@ std::string rate_sentence(const std::string& of, const Curves& curves) {
                      more_text(median(rates)), more_text(median(heads)), counted(std::ssize(rates), "curve"));
 }
 
-/// By how many times as many steps a curve's best number of heads gains a percent, from curves of one study that differ
-/// in their steps alone; "" without such a pair.
+/// By how many times as many steps a curve's best number of heads gains a percent, from curves that differ in their
+/// steps alone; "" without such a pair.
 std::string percent_in_steps(const Curves& curves) {
   std::vector<double> times;
   for (const HeadChoice* a : curves)
     for (const HeadChoice* b : curves) {
-      const auto same = [&](auto field) { return a->*field == b->*field; };
-      const bool is_pair = a->steps < b->steps && same(&HeadChoice::study) && same(&HeadChoice::kind) &&
-                           same(&HeadChoice::width) && same(&HeadChoice::positions) && same(&HeadChoice::layers);
+      const bool is_pair = a->steps < b->steps && !a->setting.empty() && a->setting == b->setting;
       if (!is_pair || b->best_mean >= a->best_mean) continue;
       const double per_step = std::log(a->best_mean / b->best_mean) /
                               std::log(static_cast<double>(b->steps) / static_cast<double>(a->steps));
@@ -280,12 +272,12 @@ Blocks choice_searches(const Curves& curves) {
 }
 
 Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curves) {
-  std::set<int64_t> widths, text_widths, layers, steps;
+  std::set<double> widths, text_widths, layers, steps;
   for (const HeadChoice* c : curves) {
-    widths.insert(c->width);
-    layers.insert(c->layers);
-    steps.insert(c->steps);
-    if (c->is_of_text()) text_widths.insert(c->width);
+    widths.insert(static_cast<double>(c->width));
+    layers.insert(static_cast<double>(c->layers));
+    steps.insert(static_cast<double>(c->steps));
+    if (c->is_of_text()) text_widths.insert(static_cast<double>(c->width));
   }
   std::vector<std::string> omitted;
   const auto omit = [&](const auto& is_out, const char* why) {
@@ -297,7 +289,7 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
   Blocks limits{
       item(fmt::format("Larger models, D {} and more. Measured: {} of width D {}, with {} {}, after {} steps{}.",
                        2 * *widths.rbegin(), counted(std::ssize(curves), "curve"), range_text(widths),
-                       range_text(layers), layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
+                       range_text(layers), layers == std::set<double>{1} ? "layer" : "layers", range_text(steps),
                        text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),
       item("Longer training and finer learning rates: ratios change with both, and their order may too."),
       item("Other constants: RoPE’s base and ALiBi’s slopes had one value in each study; re-runs with others, which "

@@ -9,6 +9,22 @@
 #include "experiments/studies/run/trial.h"
 
 namespace headroom::experiments {
+namespace {
+
+bool wait_for_each_other(const std::vector<const PlannedTrial*>& trials, WorkPool& pool) {
+  const auto waits = [&](const PlannedTrial* trial) {
+    const tasks::Work work = pool.get(trial->config);
+    const auto* const measurement = std::get_if<std::shared_ptr<const tasks::Measurement>>(&work);
+    return measurement && (*measurement)->waits_for_others();
+  };
+  try {
+    return std::any_of(trials.begin(), trials.end(), waits);
+  } catch (const Error&) {  // check_before_training() reports it
+    return false;
+  }
+}
+
+}  // namespace
 
 StepSeconds step_seconds(const TrialConfig& config, const tasks::Work& work) {
   // docs/performance.md's H100: of f32 and bf16 products, bytes/s within a step, seconds of a kernel that does nothing.
@@ -40,7 +56,7 @@ int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions
   const int threads = threads_of(options);
   const bool is_on_device = std::any_of(trials.begin(), trials.end(),
                                         [](const PlannedTrial* trial) { return !trial->config.train.device.is_cpu(); });
-  if (!is_on_device) return threads;
+  if (!is_on_device) return wait_for_each_other(trials, pool) ? 1 : threads;
   StepSeconds sum;
   try {
     for (const PlannedTrial* trial : trials) {

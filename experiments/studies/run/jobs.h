@@ -19,8 +19,8 @@ StepSeconds step_seconds(const TrialConfig& config, const tasks::Work& work);
 int threads_of(const RunOptions& options);
 
 /// The number of trials to train at once, before memory is looked at (check_before_training()): 1 with ranks or if a
-/// trial is timed, else --jobs, else one a thread. On a device without --jobs 4 to 16 of them, more for smaller models,
-/// and not more than threads, which draw their batches.
+/// trial is timed, else --jobs, else one a thread, or 1 of measurements that would wait for each other. On a device
+/// without --jobs 4 to 16 of them, more for smaller models, and not more than threads, which draw their batches.
 int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions& options, WorkPool& pool);
 
 }  // namespace headroom::experiments

@@ -107,7 +107,7 @@ TEST_CASE("a number of heads at which a seed did not learn decides nothing, as i
 
 TEST_CASE("what a percent is worth in steps, from curves that differ in their steps alone") {
   HeadChoice shorter;
-  shorter.study = "text", shorter.positions = "rope", shorter.width = 64, shorter.margin = 1.01;
+  shorter.study = "text", shorter.setting = "RoPE, D 64", shorter.margin = 1.01;
   shorter.options = {{.heads = 4, .qk_dim = 16, .v_dim = 16, .ratio = 1, .standing = Standing::best}};
   HeadChoice longer = shorter;
   shorter.steps = 1000, shorter.best_mean = 2;
@@ -115,7 +115,7 @@ TEST_CASE("what a percent is worth in steps, from curves that differ in their st
   CHECK(contains(
       as_markdown(choice_rules({&shorter, &longer})),
       "**A percent of the cross-entropy** is what 14 % more steps gain on texts (median of 1 pair of trainings)."));
-  longer.width = 128;
+  longer.setting = "RoPE, D 128";
   CHECK_FALSE(contains(as_markdown(choice_rules({&shorter, &longer})), "A percent"));
 }
 
@@ -189,20 +189,14 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
 
 TEST_CASE("of a text's widths those are within 1 % that some curve shows and none contradicts, by scheme") {
   HeadChoice c;
-  c.kind = "next-token";
-  c.task = "next token of a text";
-  c.positions = "rope";
-  c.width = 16;
-  c.margin = 1.01;
-  c.steps = 300;
-  c.layers = 1;
-  c.setting = "a";
+  c.kind = "next-token", c.task = "next token of a text", c.positions = "rope", c.setting = "a";
+  c.width = 16, c.margin = 1.01, c.steps = 300, c.layers = 1;
   c.best_standing = Standing::open;
   c.options = {{1, 16, 16, 1, NAN, NAN, Standing::best},
                {2, 8, 8, 1.001, NAN, NAN, Standing::as_good},
                {4, 4, 4, 1.002, NAN, NAN, Standing::as_good}};
   HeadChoice longer = c;
-  longer.setting = "b";
+  longer.steps = 900;
   longer.options[2].standing = Standing::worse;
   const std::string page = as_markdown(how_many_heads_page({c, longer}, "details.md"));
   CHECK(contains(page, "| next token of a text | RoPE | 16 | 8 | 16 | 4 | 2 |\n"));
