@@ -18,6 +18,17 @@ std::string variant_name(const ClaimConfig& claim) {
   return claim.series + ": " + claim.metric;
 }
 
+/// The first three of more than four, whose page has the rest.
+std::string named_in_brackets(std::vector<std::string> names) {
+  constexpr size_t most = 4;
+  if (names.size() > most) {
+    const size_t rest = names.size() - most + 1;
+    names.resize(most - 1);
+    names.push_back(fmt::format("{} more", rest));
+  }
+  return fmt::format(" ({})", fmt::join(names, "; "));
+}
+
 /// `words: study (variant; variant), study`, each study a link to its page; a variant's name once.
 void add_variants(Phrase& cell, const std::string& words, const Variants& variants, const std::vector<Analysis>& all,
                   const std::string& folder) {
@@ -33,7 +44,7 @@ void add_variants(Phrase& cell, const std::string& words, const Variants& varian
     cell.push_back({is_first ? fmt::format("{}{}: ", cell.empty() ? "" : "; ", words) : ", "});
     const std::string page = page_name(all, *study);
     cell.push_back({.text = page, .link = fmt::format("{}/{}.md", folder, page)});
-    if (!names.empty()) cell.push_back({fmt::format(" ({})", fmt::join(names, "; "))});
+    if (!names.empty()) cell.push_back({named_in_brackets(names)});
   }
 }
 

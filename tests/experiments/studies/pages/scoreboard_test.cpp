@@ -85,11 +85,11 @@ TEST_CASE("A verdict that our set-ups cannot show is not given, and says why; ot
 TEST_CASE("The scoreboard counts sentences, not claims, and names the variants that decide") {
   using enum VerdictStatus;
   const StudyResults r = testing::study({}, {});
-  const std::vector<Analysis> all = judged_as(r, {pass, pass, fail});
+  const std::vector<Analysis> all = judged_as(r, {pass, pass, pass, pass, pass, fail});
   const std::string page = as_markdown(scoreboard(all, "results"));
   CHECK(contains(page, "0 hold, 0 fail, 1 depend on the setting"));
-  CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0; series 1)"));
-  CHECK(contains(page, "fails: [synthetic](results/synthetic.md) (series 2)"));
+  CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0; series 1; series 2; 2 more)"));
+  CHECK(contains(page, "fails: [synthetic](results/synthetic.md) (series 5)"));
   CHECK(scoreboard(judged_as(r, {}), "results").empty());
 }
 
