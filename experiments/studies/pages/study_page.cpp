@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/analysis/centre.h"
@@ -28,9 +29,15 @@ Phrase status_cell(const StudyResults& r, const Verdict& v) {
   return cell;
 }
 
+/// The claim's words with what they are about, or "the same" where `above` is worded alike.
+std::string words_below(const ClaimConfig& claim, const Verdict* above) {
+  const std::string words = in_words(claim), about = subject_in_brackets(claim);
+  return (above && !about.empty() && in_words(above->claim) == words ? "the same" : words) + about;
+}
+
 /// The claim, and whether it was there before the data.
-Phrase claim_cell(const Verdict& v) {
-  Phrase cell{{in_words(v.claim) + subject_in_brackets(v.claim)}};
+Phrase claim_cell(const Verdict& v, const Verdict* above) {
+  Phrase cell{{words_below(v.claim, above)}};
   if (v.claim.worded_after.empty()) return cell;
   cell.push_back({". "});
   cell.push_back({.text = fmt::format("Worded after {} had been seen", v.claim.worded_after), .role = Role::why});
@@ -40,6 +47,7 @@ Phrase claim_cell(const Verdict& v) {
 Block claim_table(const Analysis& r, const SecondBest& second) {
   const std::vector<Verdict>& verdicts = r.verdicts();
   std::vector<std::vector<Phrase>> rows;
+  const Verdict* above = nullptr;
   for (const ClaimSource source : claim_sources)
     for (size_t i = 0; i < verdicts.size(); ++i) {
       const Verdict& v = verdicts[i];
@@ -49,7 +57,7 @@ Block claim_table(const Analysis& r, const SecondBest& second) {
         change.insert(change.begin(), {{.text = second.turned[i], .is_strong = true}, {"; "}});
       rows.push_back({status_cell(r, v),
                       {{name(source)}},
-                      claim_cell(v),
+                      claim_cell(v, std::exchange(above, &v)),
                       {{v.status == VerdictStatus::not_run ? "" : fmt::format("{}; {}", summary(v), needs(v))}},
                       std::move(change)});
     }
@@ -77,17 +85,21 @@ Blocks effects(const std::vector<Verdict>& verdicts) {
 Blocks failures(const Analysis& f) {
   Blocks out{paragraph("Failed, undecided or not run, and why:")};
   std::map<std::string, int> not_run;  // reason → claims
+  const Verdict* above = nullptr;
   for (const Verdict& v : f.verdicts()) {
     if (v.status == VerdictStatus::not_run) ++not_run[sentence(v)];
     if (v.status == VerdictStatus::pass || v.status == VerdictStatus::not_run) continue;
     Phrase line{{.text = name(v.status), .is_strong = true},
-                {fmt::format(": {}{}. {}", in_words(v.claim), subject_in_brackets(v.claim), sentence(v))}};
+                {fmt::format(": {}. {}", words_below(v.claim, above), sentence(v))}};
     if (v.status == VerdictStatus::fail && !v.why.empty()) {
       line.push_back({" "});
       line.push_back({.text = "Why:", .role = Role::why});
       line.push_back({" " + v.why});
     }
-    for (const std::string& note : v.notes) line.push_back({fmt::format(" ({})", note)});
+    for (const std::string& note : v.notes)
+      if (!above || std::count(above->notes.begin(), above->notes.end(), note) == 0)
+        line.push_back({fmt::format(" ({})", note)});
+    above = &v;
     out.push_back(item(std::move(line)));
   }
   for (const auto& [reason, count] : not_run)

@@ -37,8 +37,7 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (!std::isnan(v.margin)) parts.push_back(distance(v));
   if (v.status == VerdictStatus::undecided && !std::isnan(v.margin)) parts.push_back(what_is_open(v));
   if (v.has_choice_at_edge) parts.emplace_back("a wider grid: a chosen value lies at its end");
-  if (is_the_papers && is_pilot(r)) parts.emplace_back("the paper’s own set-up: this profile is smaller");
-  else if (is_the_papers && !r.deviations.empty())
+  if (is_the_papers && !is_pilot(r) && !r.deviations.empty())
     parts.emplace_back("the paper’s own settings: some differ here (above)");
   return fmt::format("{}", fmt::join(parts, "; "));
 }

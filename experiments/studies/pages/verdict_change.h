@@ -9,7 +9,7 @@ namespace headroom::experiments {
 
 /// What would change a verdict, in a line: how far the number that decides it is from its threshold in its own standard
 /// errors, how many seeds would decide what is undecided, which chosen values stand at an end of those tried, and that
-/// a pilot is not the paper's own experiment.
+/// the paper's profile deviates from the paper.
 std::string what_would_change(const StudyResults& results, const Verdict& verdict);
 
 /// What the second-best values make of the decided verdicts.

@@ -136,8 +136,7 @@ TEST_CASE("what would change a verdict") {
   r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
   const Verdict pass = judge(r)[0];
   CHECK(pass.margin > 100);
-  CHECK(what_would_change(r, pass).starts_with(
-      "more than 100 standard errors beyond the threshold; the paper’s own set-up"));
+  CHECK(what_would_change(r, pass) == "more than 100 standard errors beyond the threshold");
   r.claims[0].keys.factor = 1.9;
   const Verdict near = judge(r)[0];
   REQUIRE(near.margin > 10);
