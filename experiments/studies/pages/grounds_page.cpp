@@ -59,6 +59,18 @@ std::vector<Phrase> row_of(const Analysis& study, const std::string& page, const
   return row;
 }
 
+/// A table of those columns that some row fills.
+Block filled_table(const std::string& name, std::vector<std::string> head, std::vector<std::vector<Phrase>> rows) {
+  for (size_t i = head.size(); i-- > 0;) {
+    const auto is_empty = [i](const std::vector<Phrase>& row) { return row[i].empty() || row[i][0].text.empty(); };
+    if (!std::all_of(rows.begin(), rows.end(), is_empty)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    head.erase(head.begin() + at);
+    for (std::vector<Phrase>& row : rows) row.erase(row.begin() + at);
+  }
+  return table(name, std::move(head), std::move(rows));
+}
+
 }  // namespace
 
 const std::vector<Headline>& headlines() {
@@ -88,10 +100,10 @@ Blocks grounds_page(const std::vector<Analysis>& all) {
     append(out,
            {heading(headline.says), paragraph({{.text = "What turned.", .is_strong = true}, {" " + headline.turned}}),
             paragraph({{.text = "Not varied:", .is_strong = true}, {fmt::format(" {}.", headline.one_value)}}),
-            table(headline.says,
-                  {"study", "series", "steps", "rates tried at each x", "from … to", "factor to the next", "seeds",
-                   "of these chose the rate", "claims"},
-                  std::move(rows))});
+            filled_table(headline.says,
+                         {"study", "series", "steps", "rates tried at each x", "from … to", "factor to the next",
+                          "seeds", "of these chose the rate", "claims"},
+                         std::move(rows))});
   }
   if (out.empty()) return out;
   Blocks page{title("What the headlines rest on"),
