@@ -273,8 +273,7 @@ std::string summary(const Verdict& v) {
 std::string sentence(const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "Not judged: " + v.reason + ".";
   const std::string text = fmt::format("{}; the claim {}.", capitalized(words_of(v).found), needs(v));
-  if (v.status != VerdictStatus::undecided)
-    return text + (v.status == VerdictStatus::pass ? " It holds." : " It fails.");
+  if (v.status != VerdictStatus::undecided) return text;
   return fmt::format("{} Undecided: {}.", text, what_is_open(v));
 }
 

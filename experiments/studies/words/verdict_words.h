@@ -26,7 +26,7 @@ std::string needs(const Verdict& verdict);
 
 /// The numbers with their p: "1 head 4.17× [2.68, 6.48] of 8 heads, p = 0.003".
 std::string summary(const Verdict& verdict);
-/// The verdict in plain words: what was measured, what the claim needs and what decides, or why it was not judged.
+/// In plain words what was measured, what the claim needs and what is open, or why it was not judged.
 std::string sentence(const Verdict& verdict);
 /// What to write into a study's file so that claims of this one can be decided: "task.test = 0.1".
 std::string remedy(const Hindrance& hindrance);

@@ -18,7 +18,7 @@ TEST_CASE("a U has an interior optimum") {
   CHECK(number(v, "ratio_low") == Approx(std::cbrt(100 * (1.2 / 0.011) * (0.9 / 0.0095))));
   CHECK(number(v, "ratio_high") == Approx(std::cbrt(20 * 20 * 0.21 / 0.011)));
   CHECK(says(v, "With 1 head the error is 101× ["));
-  CHECK(says(v, "; the claim needs ≥ 10×. It holds."));
+  CHECK(says(v, "; the claim needs ≥ 10×."));
   // SciPy: ttest_rel(log([1, 1.2, .9]), log([.01, .011, .0095]), alternative="greater"), the clearest of the x: 2 is
   // 10 times better than 1 at every seed: there is nothing to test.
   CHECK(verdict(u_curve(), interior()).p == Approx(3 * 3.962072406155093e-05).epsilon(1e-9));
@@ -41,7 +41,6 @@ TEST_CASE("a U that is shallower than claimed fails") {
   const Verdict v = verdict(u_curve(), interior(50));
   CHECK(v.status == VerdictStatus::fail);
   CHECK(says(v, "with 16 heads it is 19.7× ["));
-  CHECK(says(v, ". It fails."));
   CHECK(v.p_against < 0.05);
 }
 
@@ -58,7 +57,7 @@ TEST_CASE("that there is an interior optimum and that there is none are opposite
     }
   }
   CHECK(verdict(one_arm, none(1.1)).status == VerdictStatus::pass);
-  CHECK(says(verdict(one_arm, none(1.1)), "; the claim needs ≤ 1.1× at one end. It holds."));
+  CHECK(says(verdict(one_arm, none(1.1)), "; the claim needs ≤ 1.1× at one end."));
   CHECK(says(verdict(one_arm, none(1)), "no_interior_optimum needs a factor above 1"));
 }
 
