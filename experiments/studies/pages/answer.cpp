@@ -18,6 +18,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+/// A semicolon beside names that have commas of their own.
+const char* separator(const Names& names) {
+  const auto has_comma = [](const std::string& name) { return name.find(',') != std::string::npos; };
+  return std::any_of(names.begin(), names.end(), has_comma) ? "; " : ", ";
+}
+
 /// Verdicts on one claim in several series.
 struct ClaimGroup {
   std::string words;
@@ -44,10 +50,12 @@ ClaimGroup largest_group(const std::vector<Verdict>& verdicts) {
   });
 }
 
-/// "a", "a and b", "a, b and c".
+/// "a", "a and b", "a, b and c", "a, 1; b, 1 and c", and of more than four only how many.
 std::string with_and(const Names& names) {
+  constexpr size_t most = 4;
+  if (names.size() > most) return fmt::format("{} series", names.size());
   if (names.size() < 2) return names.empty() ? "" : names[0];
-  return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+  return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, separator(names)), names.back());
 }
 
 /// Every setting of task and model: its path → the values that the trials of some series have.
@@ -90,7 +98,9 @@ std::string group_words(const Analysis& r, const ClaimGroup& group) {
   for (const auto& [status, series] : group.series) {
     parts.push_back(std::string(says(status)) + (series == Names{""} ? "" : " for " + with_and(series)));
   }
-  return fmt::format("{} {}", claim, fmt::join(parts, ", "));
+  Names all;
+  for (const auto& one : group.series) all.insert(all.end(), one.second.begin(), one.second.end());
+  return fmt::format("{} {}", claim, fmt::join(parts, separator(all)));
 }
 
 /// The words of the study, or why they are not shown.
