@@ -29,6 +29,18 @@ Phrase status_cell(const StudyResults& r, const Verdict& v) {
   return cell;
 }
 
+/// Numbers of the verdicts, those in the same words one after the other.
+std::vector<size_t> by_words(const std::vector<Verdict>& verdicts) {
+  std::map<std::string, size_t> first;
+  std::vector<std::pair<size_t, size_t>> order;
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    order.emplace_back(first.try_emplace(in_words(verdicts[i].claim), i).first->second, i);
+  std::sort(order.begin(), order.end());
+  std::vector<size_t> out;
+  for (const auto& one : order) out.push_back(one.second);
+  return out;
+}
+
 /// The claim's words with what they are about, or "the same" where `above` is worded alike.
 std::string words_below(const ClaimConfig& claim, const Verdict* above) {
   const std::string words = in_words(claim), about = subject_in_brackets(claim);
@@ -49,7 +61,7 @@ Block claim_table(const Analysis& r, const SecondBest& second) {
   std::vector<std::vector<Phrase>> rows;
   const Verdict* above = nullptr;
   for (const ClaimSource source : claim_sources)
-    for (size_t i = 0; i < verdicts.size(); ++i) {
+    for (const size_t i : by_words(verdicts)) {
       const Verdict& v = verdicts[i];
       if (experiments::source(v.claim) != source) continue;
       Phrase change{{what_would_change(r, v)}};
@@ -86,7 +98,8 @@ Blocks failures(const Analysis& f) {
   Blocks out{paragraph("Failed, undecided or not run, and why:")};
   std::map<std::string, int> not_run;  // reason → claims
   const Verdict* above = nullptr;
-  for (const Verdict& v : f.verdicts()) {
+  for (const size_t i : by_words(f.verdicts())) {
+    const Verdict& v = f.verdicts()[i];
     if (v.status == VerdictStatus::not_run) ++not_run[sentence(v)];
     if (v.status == VerdictStatus::pass || v.status == VerdictStatus::not_run) continue;
     Phrase line{{.text = name(v.status), .is_strong = true},
