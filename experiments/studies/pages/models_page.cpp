@@ -71,9 +71,9 @@ std::string models_sentence(const std::vector<ModelClaim>& claims) {
   if (claims.empty()) return "";
   const auto split = std::count_if(claims.begin(), claims.end(), [](const ModelClaim& c) { return c.is_split(); });
   return fmt::format(
-      "{} claims about trained models were judged on two of them or more; {} of these hold on one model "
-      "and fail on another.",
-      claims.size(), split);
+      "{} claims about trained models were judged on two of them or more; {} of these {} on one model "
+      "and {} on another.",
+      claims.size(), split, split == 1 ? "holds" : "hold", split == 1 ? "fails" : "fail");
 }
 
 Blocks models_page(const std::vector<Analysis>& all, const std::vector<ModelClaim>& claims) {
