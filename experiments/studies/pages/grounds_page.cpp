@@ -68,7 +68,7 @@ Block filled_table(const std::string& name, std::vector<std::string> head, std::
     head.erase(head.begin() + at);
     for (std::vector<Phrase>& row : rows) row.erase(row.begin() + at);
   }
-  return table(name, std::move(head), std::move(rows));
+  return table(name, head, std::move(rows));
 }
 
 }  // namespace
