@@ -20,10 +20,10 @@ constexpr const char* first_words = "headroom losses ";
 
 KeptLosses::KeptLosses(std::filesystem::path file, const std::string& of) : file_(std::move(file)) {
   const std::string owner = first_words + sha256(of) + "\n";
-  std::string whole = owner;
+  std::string text, whole = owner;
   std::error_code error;
   if (std::filesystem::exists(file_, error)) {
-    const std::string text = models::read_file(file_, losses_file);
+    text = models::read_file(file_, losses_file);
     require(text.starts_with(first_words), "{}: is no file of measured losses, which would be kept there; move it away",
             file_.string());
     for (size_t at = owner.size(), end = 0; text.starts_with(owner) && at < text.size(); at = end + 1) {
@@ -38,7 +38,7 @@ KeptLosses::KeptLosses(std::filesystem::path file, const std::string& of) : file
     }
   }
   found_ = known_.size();
-  models::write_file(file_, whole);
+  if (text != whole) models::write_file(file_, whole);
   out_.open(file_, std::ios::app);
 }
 

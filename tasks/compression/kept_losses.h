@@ -11,8 +11,8 @@ namespace headroom::tasks {
 /// the same bits. The file: a line that says whose losses they are, then a loss a line.
 class KeptLosses {
  public:
-  /// `of`: everything that the losses depend on. A file of other losses is started over. Throws Error naming the file
-  /// if it holds something else, or cannot be read or written.
+  /// `of`: everything that the losses depend on. A file of other losses is started over; one of these, which others may
+  /// be adding to, is added to. Throws Error naming the file if it holds something else, or cannot be read or written.
   KeptLosses(std::filesystem::path file, const std::string& of);
   /// The loss of that name, without spaces in it; measured if the file lacks it.
   double get(const std::string& name, const std::function<double()>& measure);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/error.h"
+#include "tasks/data/sha256.h"
 #include "tasks/layer_set.h"
 #include "tasks/theory/model_costs.h"
 
@@ -148,6 +149,20 @@ std::vector<int32_t> LowRankMeasurement::tokens_of(const StudiedTextConfig& text
   return {all.begin() + range.begin, all.begin() + std::min(range.end, std::ssize(all))};
 }
 
+std::shared_ptr<KeptLosses> LowRankMeasurement::kept_losses(const CompressionRequest& request,
+                                                            const MeasurementRun& how) const {
+  if (how.folder.empty()) return nullptr;
+  std::string of =
+      fmt::format("{} {:d} {} {} {} of {} by {} {}", how.device.str(), config_.model.is_random,
+                  config_.removed ? name_of(*config_.removed) : "", name_of(config_.qk), name_of(config_.vo),
+                  fmt::join(request.layers, ","), request.calibration_name, request.context);
+  for (const auto& [file, sha256] : model().hashes(config_.calibration_text)) of += " " + sha256;
+  std::error_code error;
+  std::filesystem::create_directories(how.folder, error);
+  require(!error, "{}: cannot make the folder: {}", how.folder.string(), error.message());
+  return std::make_shared<KeptLosses>(how.folder / (sha256(of).substr(0, 24) + ".losses"), of);
+}
+
 CompressionRequest LowRankMeasurement::request_of(const std::set<int64_t>& layers, uint64_t seed,
                                                   const MeasurementRun& how) const {
   const models::TransformerConfig& config = model().description().config;
@@ -165,6 +180,7 @@ CompressionRequest LowRankMeasurement::request_of(const std::set<int64_t>& layer
   if (reads_calibration(config_)) {
     request.calibration_name = named(config_.calibration_text, config_.calibration);
     request.calibration = tokens_of(config_.calibration_text, config_.calibration);
+    if (is_measured) request.kept = kept_losses(request, how);
   }
   if (const auto target = target_of(config_.refinement)) {
     request.refinement = config_.training;

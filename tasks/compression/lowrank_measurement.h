@@ -79,6 +79,8 @@ class LowRankMeasurement : public ModelMeasurement<LowRankConfig> {
  private:
   /// Those of a range that the text has.
   std::vector<int32_t> tokens_of(const StudiedTextConfig& text, TokenRange range) const;
+  /// In the run's folder, those of every head or piece, so that a run that is stopped goes on among them; null without.
+  std::shared_ptr<KeptLosses> kept_losses(const CompressionRequest& request, const MeasurementRun& how) const;
   CompressionRequest request_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const;
   models::ModelEdit refined_by_weights(const models::ModelEdit& edit, Metrics& metrics) const;
   Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how,

@@ -18,14 +18,11 @@ using engine::DType;
 using testing::error_of;
 
 TransformerConfig narrow_decoder() {
-  TransformerConfig c;
-  c.layers = 2;
+  TransformerConfig c = decoder();
   c.width = 12;
   c.groups = {{.heads = 2, .qk_dim = 4, .v_dim = 3}};
-  c.max_length = 9;
-  c.vocab = 7;
   c.output_dim = 5;
-  c.causal = true;
+  c.tied = false;
   c.ffn_width = 10;
   return c;
 }

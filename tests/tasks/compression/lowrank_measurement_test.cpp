@@ -2,6 +2,7 @@
 #include "tasks/compression/lowrank_measurement.h"
 
 #include <cmath>
+#include <regex>
 
 #include "tasks/layer_set.h"
 #include "tasks/measure/text_tokens.h"
@@ -135,6 +136,26 @@ TEST_CASE("the study without some heads, or layers", "[compression]") {
   CHECK(refitted.at("kl") != cut.at("kl"));
   config.removed = RemovedPart::layers;
   CHECK_THROWS_WITH(LowRankMeasurement(config, {}), contains("refit: fits the output of heads that stay"));
+}
+
+TEST_CASE("a study that was stopped goes on among the losses that it had measured", "[compression]") {
+  const testing::TemporaryFolder folder;
+  LowRankConfig config = small_study();
+  config.spread = RankSpread::measured;
+  const auto measured = [&] { return *LowRankMeasurement(config, {}).run(0, {.folder = folder.path()}); };
+  for (const bool removes : {false, true}) {
+    if (removes) config.qk = QkMethod::none, config.removed = RemovedPart::heads, config.rank = 6;
+    const Metrics whole = LowRankMeasurement(config, {}).compute(0);
+    CHECK(measured() == whole);
+    const std::filesystem::path file = std::filesystem::directory_iterator(folder.path())->path();
+    const std::string text = testing::read_bytes(file);
+    testing::write_bytes(file, text.substr(0, text.size() / 2));
+    CHECK(measured() == whole);
+    CHECK(testing::read_bytes(file) == text);
+    testing::write_bytes(file, std::regex_replace(text, std::regex("(/[0-9]+) [^ ]+\n"), "$1 1\n"));
+    CHECK(measured() != whole);  // it goes by what is written there
+    std::filesystem::remove(file);
+  }
 }
 
 TEST_CASE("the truncated SVD cannot be refined by its own weights", "[compression]") {

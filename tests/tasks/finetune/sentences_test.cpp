@@ -10,30 +10,12 @@
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
+#include "tests/support/letters.h"
 
 namespace headroom::tasks {
 namespace {
 
 using namespace testing;
-
-/// A letter is 1 to 26, a space 27.
-class Letters : public models::Tokenizer {
- public:
-  std::vector<int32_t> encode(std::string_view text, models::Specials) const override {
-    std::vector<int32_t> ids;
-    for (const char c : text) ids.push_back(c == ' ' ? 27 : c - 'a' + 1);
-    return ids;
-  }
-  const std::string& token_bytes(int64_t) const override { return name_; }
-  int64_t vocab_size() const override { return 30; }
-  const std::string& name() const override { return name_; }
-  std::vector<std::filesystem::path> files() const override { return {}; }
-  std::string splitter() const override { return name_; }
-  std::string describe() const override { return name_; }
-
- private:
-  std::string name_ = "letters";
-};
 
 /// Sentences whose class is that of their last letter, of 1 to 7 letters.
 std::vector<LabelledSentence> letters(int64_t count) {

@@ -1,5 +1,6 @@
 // Choosing an answer by its log-likelihood: against the plain formula, and how items are read.
 #include <cmath>
+#include <numeric>
 
 #include "engine/context.h"
 #include "models/positions.h"
@@ -9,49 +10,17 @@
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
+#include "tests/support/letters.h"
 
 namespace headroom::tasks {
 namespace {
 
 using namespace testing;
 
-/// Letters are 1 to 26, a space 27, "ab" 28 and " b" 29: a token may hold the end of a prompt and begin a choice.
-class Letters : public models::Tokenizer {
- public:
-  std::vector<int32_t> encode(std::string_view text, models::Specials) const override {
-    std::vector<int32_t> ids;
-    while (!text.empty()) {
-      const bool is_pair = text.substr(0, 2) == "ab" || text.substr(0, 2) == " b";
-      ids.push_back(is_pair ? (text[0] == 'a' ? 28 : 29) : text[0] == ' ' ? 27 : text[0] - 'a' + 1);
-      text.remove_prefix(is_pair ? 2 : 1);
-    }
-    return ids;
-  }
-  const std::string& token_bytes(int64_t) const override { return name_; }
-  int64_t vocab_size() const override { return 30; }
-  const std::string& name() const override { return name_; }
-  std::vector<std::filesystem::path> files() const override { return {}; }
-  std::string splitter() const override { return name_; }
-  std::string describe() const override { return name_; }
-
- private:
-  std::string name_ = "letters";
-};
-
 /// Σ log p of ids[first …] after those before them.
 double log_p(const models::Transformer& model, const std::vector<int64_t>& ids, size_t first) {
-  const autograd::NoGrad no_grad;
-  const engine::Tensor y =
-      model.forward(engine::Tensor::from({1, static_cast<int64_t>(ids.size())}, ids)).value();  // (1, T, V)
-  double total = 0;
-  for (size_t t = first; t < ids.size(); ++t) {
-    const auto row = static_cast<int64_t>(t) - 1;
-    const std::vector<double> z = y.slice(1, row, row + 1).to_vector<double>();
-    double sum = 0;
-    for (const double x : z) sum += std::exp(x);
-    total += z[static_cast<size_t>(ids[t])] - std::log(sum);
-  }
-  return total;
+  const std::vector<double> all = losses(model, ids);
+  return -std::accumulate(all.begin() + static_cast<std::ptrdiff_t>(first) - 1, all.end(), 0.0);
 }
 
 double loss_of(const std::vector<double>& log_ps, size_t answer) {
@@ -64,7 +33,7 @@ double loss_of(const std::vector<double>& log_ps, size_t answer) {
 
 TEST_CASE("choices are scored after their prompt, whatever the tokens' borders", "[choices]") {
   const auto model = checkpoint("smollm2");
-  const Letters letters;
+  const Letters letters(true);
   const std::vector<ChoiceItem> items{{"xyz", {" b", "c", "abc"}, 1, "one"},
                                       {"xa ", {"b", "c"}, 0, "two"},     // the space is the choice's
                                       {"xa", {"b", "cc"}, 1, "three"}};  // "ab" is one token
@@ -128,7 +97,7 @@ TEST_CASE("texts that share their beginning have the hidden states of each alone
 
 TEST_CASE("choices are scored with keys and values as a cache rounds them", "[choices]") {
   const auto model = checkpoint("smollm2");
-  const Letters letters;
+  const Letters letters(true);
   const std::vector<ChoiceItem> items{{"xyz", {"abc", "cca"}, 1, "one"}};
   const double exact = measure_choices(*model, letters, items, {.context = 16}).log_loss;
   const double rounded =
@@ -139,7 +108,7 @@ TEST_CASE("choices are scored with keys and values as a cache rounds them", "[ch
 
 TEST_CASE("items that cannot be scored are named", "[choices]") {
   const auto model = checkpoint("smollm2");
-  const Letters letters;
+  const Letters letters(true);
   const auto refusal = [&](const ChoiceItem& item) {
     return error_of([&] { measure_choices(*model, letters, {item}, {.context = 4}); });
   };

@@ -19,23 +19,9 @@ namespace {
 using engine::DType;
 using testing::checkpoint;
 using testing::contains;
+using testing::losses;
 using testing::some_tokens;
 using Windows = std::vector<ScoredWindow>;
-
-/// -log p of each token of a text but the first, from all logits at once.
-std::vector<double> losses(const models::Transformer& model, const std::vector<int64_t>& ids) {
-  const autograd::NoGrad no_grad;
-  const Tensor y = model.forward(Tensor::from({1, static_cast<int64_t>(ids.size())}, ids)).value();  // (1, T, V)
-  std::vector<double> out;
-  for (size_t t = 0; t + 1 < ids.size(); ++t) {
-    const auto row = static_cast<int64_t>(t);
-    const std::vector<double> z = y.slice(1, row, row + 1).to_vector<double>();
-    double sum = 0;
-    for (const double x : z) sum += std::exp(x);
-    out.push_back(std::log(sum) - z[static_cast<size_t>(ids[t + 1])]);
-  }
-  return out;
-}
 
 double mean_of(const std::vector<double>& x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
