@@ -221,7 +221,7 @@ static void pack(const uint16_t* from, int64_t along, int64_t across, int64_t co
 }
 
 /// The halves of `steps` times max_rows pairs, as f32: those of a step's upper ones, and then of its lower.
-static void split(const uint32_t* pairs, int64_t steps, uint32_t* to) {
+static void split(const uint32_t* __restrict pairs, int64_t steps, uint32_t* __restrict to) {
   for (int64_t p = 0; p < steps; ++p, pairs += max_rows, to += 2 * max_rows)
     for (int r = 0; r < max_rows; ++r) to[r] = pairs[r] & 0xffff0000u, to[max_rows + r] = pairs[r] << 16;
 }
