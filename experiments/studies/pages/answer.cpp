@@ -18,10 +18,10 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// A semicolon beside names that have commas of their own.
-const char* separator(const Names& names) {
-  const auto has_comma = [](const std::string& name) { return name.find(',') != std::string::npos; };
-  return std::any_of(names.begin(), names.end(), has_comma) ? "; " : ", ";
+/// A semicolon beside what has commas of its own.
+const char* separator(const Names& parts) {
+  const auto has_comma = [](const std::string& part) { return part.find(',') != std::string::npos; };
+  return std::any_of(parts.begin(), parts.end(), has_comma) ? "; " : ", ";
 }
 
 /// Verdicts on one claim in several series.
@@ -98,9 +98,7 @@ std::string group_words(const Analysis& r, const ClaimGroup& group) {
   for (const auto& [status, series] : group.series) {
     parts.push_back(std::string(says(status)) + (series == Names{""} ? "" : " for " + with_and(series)));
   }
-  Names all;
-  for (const auto& one : group.series) all.insert(all.end(), one.second.begin(), one.second.end());
-  return fmt::format("{} {}", claim, fmt::join(parts, separator(all)));
+  return fmt::format("{} {}", claim, fmt::join(parts, separator(parts)));
 }
 
 /// The words of the study, or why they are not shown.

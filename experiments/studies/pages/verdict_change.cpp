@@ -16,6 +16,7 @@ namespace {
 std::string distance(const Verdict& v) {
   if (std::isinf(v.margin)) return "computed, not sampled: more seeds change nothing";
   const double errors = std::abs(v.margin);
+  if (errors < 0.05) return "at the threshold";
   const std::string far = errors > 100  ? "more than 100"
                           : errors < 10 ? fmt::format("{:.1f}", errors)
                                         : fmt::format("{:.0f}", errors);
