@@ -229,19 +229,19 @@ TEST_CASE("few tokens of calibration are pointed out, and a probe of the result 
   const std::string probe = output_of(folder.path(), fmt::format("probe out --text {} --lengths 4:8", small_text()));
   CHECK_THAT(probe, contains("headroom compress refuses this model: its heads are factored already"));
   CHECK(probe.find("--rank") == std::string::npos);
+  output_of(folder.path(), "convert out -o whole.gguf");
+  CHECK_THAT(read(folder / "whole.md"), contains("convert out -o whole.gguf`"));
 }
 
 TEST_CASE("files that grew say so, with what would have made smaller ones for the same programs", "[compress]") {
   const TemporaryFolder folder;
   CHECK_THAT(output_of(folder.path(), fmt::format("convert {} -o half.gguf --dtype q8_0", small_model())),
              contains("note     the rows of 15 matrices do not fill Q8_0's blocks of 32 numbers"));
-  const std::string card = read(folder / "half.md");
-  CHECK_THAT(card, contains("\nlibrary_name: gguf\n"));
-  CHECK_THAT(card, contains("smollm2 -o half.gguf --dtype q8_0`\n"));
-  CHECK_THAT(card, contains("\n- read back: logits of a few tokens differ by at most "));
-  const std::string whole = output_of(folder.path(), "convert half.gguf -o whole --dtype f32");
-  CHECK_THAT(whole, contains("note     the new files have "));
-  CHECK_THAT(whole, contains("; --dtype bf16 would make about "));
+  CHECK_THAT(read(folder / "half.md"), contains("\nlibrary_name: gguf\n") &&
+                                           contains("smollm2 -o half.gguf --dtype q8_0`\n") &&
+                                           contains("\n- read back: logits of a few tokens differ by at most "));
+  CHECK_THAT(output_of(folder.path(), "convert half.gguf -o whole --dtype f32"),
+             contains("note     the new files have ") && contains("; --dtype bf16 would make about "));
   CHECK(output_of(folder.path(), "convert whole -o again.gguf --dtype bf16").find("the new files have") ==
         std::string::npos);
   const auto compressed = [&](const std::string& format) {

@@ -139,9 +139,9 @@ TEST_CASE("what can be won is said before anything is cut") {
       "change the cache's type first, and the heads after it: 8 bits (--cache-dtype q8_0) take 40 B a token instead "
       "of 64 B in f16; half the width of all keys leaves 48 B. Queries and keys are 10 % of the model's numbers, "
       "values and output projections 9.0 %: no narrower head saves more than that. The files take 32.0 bits a "
-      "number: of their 4.0 kB, half the width of all queries and keys saves at most 200 B. The other 81 % are for "
-      "other tools: a smaller feed-forward network for a pruner such as LLM-Pruner, 4-bit weights for llama.cpp "
-      "(headroom convert MODEL -o m.gguf --dtype f16; llama-quantize m.gguf q4.gguf Q4_K_M).");
+      "number: of their 4.0 kB, half the width of all queries and keys saves at most 200 B. The other 81 % take "
+      "other means: a pruner such as LLM-Pruner for the feed-forward network, 4-bit weights (headroom convert MODEL -o "
+      "m.gguf --dtype q4_k).");
   const std::vector<SizeAfter> sizes = sizes_after(r.savings);
   REQUIRE(sizes.size() == 6);
   CHECK(sizes[1].name == "weights: 8 bits");

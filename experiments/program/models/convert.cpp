@@ -63,10 +63,15 @@ models::ModelCard card_of(const ConvertArguments& arguments) {
           .change = "converted"};
 }
 
+/// Whether it is written as an edit of its source: a compact model goes to other software's files at full shapes.
+bool is_edited(const ConvertArguments& arguments, const models::ModelFiles& source, const models::ModelEdit& edit) {
+  return !arguments.format.empty() || !edit.weights.empty() || source.scheme() == models::NameScheme::headroom;
+}
+
 models::Conversion converted(const ConvertArguments& arguments, const models::ModelFiles& source,
                              const models::ModelEdit& edit, models::ConvertOptions options) {
   const models::ModelCard card = card_of(arguments);
-  if (!arguments.format.empty() || !edit.weights.empty())
+  if (is_edited(arguments, source, edit))
     return models::export_model(source, edit, format_of(arguments), arguments.out,
                                 {.type = options.type,
                                  .importance = options.importance,
@@ -124,8 +129,7 @@ std::string growth_of(const ConvertArguments& arguments, const models::ModelFile
                       const models::ModelEdit& edit, std::optional<models::WeightType> type, uint64_t after) {
   const auto format = format_of(arguments);
   const auto bytes_in = [&](std::optional<models::WeightType> other) {
-    if (arguments.format.empty() && edit.weights.empty() && source.scheme() != models::NameScheme::headroom)
-      return tensor_bytes(source, arguments.out, {.type = other});
+    if (!is_edited(arguments, source, edit)) return tensor_bytes(source, arguments.out, {.type = other});
     return export_bytes(source, edit, format, arguments.out, other);
   };
   return growth_note(models::model_bytes(arguments.model), after, type, holds_blocks(format, arguments.out), bytes_in);

@@ -78,14 +78,11 @@ std::string reasons_of(const PossibleSavings& s) {
         " The files take {:.1f} bits a number: of their {}, half the width of all queries and keys saves "
         "at most {}.",
         s.bits_per_number(), models::size_text(s.bytes), size(half_of_heads(s)));
-  out +=
-      fmt::format(" The other {} are for other tools: a smaller feed-forward network for a pruner such as LLM-Pruner",
-                  percent_of(s.parameters - s.queries_keys - s.values_output, s.parameters));
+  out += fmt::format(" The other {} take other means: a pruner such as LLM-Pruner for the feed-forward network",
+                     percent_of(s.parameters - s.queries_keys - s.values_output, s.parameters));
   constexpr double few_bits = 6;
   if (s.bytes > 0 && s.bits_per_number() > few_bits)
-    out +=
-        ", 4-bit weights for llama.cpp (headroom convert MODEL -o m.gguf --dtype f16; llama-quantize m.gguf q4.gguf "
-        "Q4_K_M)";
+    out += ", 4-bit weights (headroom convert MODEL -o m.gguf --dtype q4_k)";
   return out + ".";
 }
 
