@@ -121,8 +121,8 @@ class Var {
   /// backward() has ended: it may be computed in an engine::SideScope.
   bool may_be_aside() const;
 
-  /// Says that of this sum's gradient its second operand gets dropout(), which the kernel that makes the gradient may
-  /// do on its way.
+  /// Declares that this sum's second operand gets dropout() of the sum's gradient: the kernel that makes the gradient
+  /// may apply it.
   void drops(const engine::Dropout& dropout) const;
 
   const std::shared_ptr<Node>& node() const { return node_; }

@@ -23,12 +23,12 @@ struct HeadGroup {
   /// > 0: each head's queries and keys are mapped to this width after they turn, as a score needs no more; the cache
   /// holds such keys. The scale stays that of qk_dim.
   int64_t score_dim = 0;
-  /// > 1, with score_dim: so many neighbouring heads of the keys' projection are mapped together, after they turn, to
+  /// > 1, with score_dim: this many neighbouring heads of the keys' projection are mapped together, after they turn, to
   /// the one key that the cache holds. Their query heads share it, and one value.
   int64_t joined_keys = 1;
   std::vector<double>
       rope_frequencies{};  ///< qk_dim/2 given ones; empty: those of the config's rope_base and rope_scaling
-  /// In what the cache is to hold the group's keys and values, both or neither: what a budget chose for this model.
+  /// Formats of the group's cached keys and values, both or neither: a budget's choice for this model.
   std::optional<engine::BlockFormat> key_cache{}, value_cache{};
   int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   /// Heads of the keys' projection: key_value_heads() unless some are joined.
@@ -68,13 +68,13 @@ enum class NormPlace { pre, post, both };
 #define HEADROOM_VALUE(NAME, GATED) NAME,
 enum class Activation { HEADROOM_ACTIVATIONS(HEADROOM_VALUE) };
 #undef HEADROOM_VALUE
-/// Whether the feed-forward network has a third matrix, of a gate.
+/// True if the feed-forward network has a third matrix, the gate's.
 constexpr bool is_gated(Activation activation) {
 #define HEADROOM_GATED(NAME, GATED) GATED,
   return std::array{HEADROOM_ACTIVATIONS(HEADROOM_GATED)}[static_cast<size_t>(activation)];
 #undef HEADROOM_GATED
 }
-/// What leaves the model: one vector per position, or one per sequence: the mean over the positions that a key mask
+/// The model's output: one vector per position, or one per sequence: the mean over the positions that a key mask
 /// keeps, or the last of them (transformers' classifiers of causal models).
 enum class Pooling { none, mean, last };
 
@@ -145,8 +145,8 @@ struct TransformerConfig {
 
   // Attention
   bool causal = false;
-  int64_t window = 0;                 ///< > 0: a position sees so many of the last, itself among them: a sliding window
-  std::vector<int64_t> full_layers;   ///< those that see every position all the same, ascending
+  int64_t window = 0;                 ///< > 0: a position sees this many latest ones, itself included: a sliding window
+  std::vector<int64_t> full_layers;   ///< layers that see every position despite it, ascending
   std::optional<double> logit_scale;  ///< default 1/√qk_dim of each group
   bool qk_norm = false;               ///< RMS norm over each head's queries and keys, before they turn (Qwen3)
   bool attention_bias = true;         ///< on Q, K, V and O,
@@ -180,7 +180,7 @@ inline int64_t window_of(const TransformerConfig& config, int64_t layer) {
   return std::binary_search(config.full_layers.begin(), config.full_layers.end(), layer) ? 0 : config.window;
 }
 
-/// Whether a layer's heads are as compression leaves them: some matrix, the output projection included, is two factors,
+/// True if compression has changed a layer's heads: some matrix, the output projection included, is two factors,
 /// or queries and keys are mapped to a score_dim.
 bool has_factored_heads(const LayerConfig& layer);
 

@@ -40,7 +40,7 @@ using TaskConfig =
 /// False for a formula, which has no model and no training.
 bool trains(const TaskConfig& config);
 
-/// True if it has no items to test on but those that choices are made on.
+/// True if it is tested on the validation set, having no other items.
 bool is_tested_on_validation(const TaskConfig& config);
 
 /// True if it reads texts or a trained model from disk.

@@ -41,7 +41,7 @@ class Measurement {
   virtual std::optional<Metrics> run(uint64_t seed, const MeasurementRun& /*how*/) const { return compute(seed); }
   /// The number of steps a run reports; 0: none.
   virtual int64_t steps() const { return 0; }
-  /// Whether those of a study that work on one model measure some things once for all, and wait for the one that does.
+  /// True if a study's measurements of one model share some results and wait for the one that makes them.
   virtual bool waits_for_others() const { return false; }
   /// File → SHA-256 of everything read from disk.
   virtual std::map<std::string, std::string> data_hashes() const { return {}; }

@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// Views: forward moves no data; backward moves only what it must. One axis of reshape may be -1: inferred.
+/// Views: forward moves no data, unless reshape() must; backward only what it must. One axis of reshape may be -1.
 Var reshape(const Var& x, const Shape& shape);
 Var permute(const Var& x, const std::vector<int>& axes);
 Var transpose(const Var& x, int axis_a, int axis_b);

@@ -5,7 +5,7 @@
 
 namespace headroom::tasks {
 
-/// What one place of a model may become: the choices from the cheapest to the dearest, such as ranks of a head.
+/// One place of a model and its choices, such as ranks of a head, from the cheapest to the dearest.
 struct BudgetItem {
   std::string name;          ///< for messages: "layer 3, key-value head 1"
   std::vector<double> loss;  ///< of each choice: its sum is minimised
@@ -19,9 +19,9 @@ struct BudgetItem {
 /// when the budget is below it.
 std::vector<size_t> spend_budget(const std::vector<BudgetItem>& items, double budget);
 
-/// Which neighbours in a row are joined so that the row costs least: alone[i] is what item i costs by itself, joined[i]
-/// what i and i + 1 cost as one; an item is in one pair at most. True at the first of each pair; ties stay alone.
-/// Throws Error where `joined` is neither empty nor one shorter.
+/// Joins neighbours in a row so that the row costs least: alone[i] is the cost of item i by itself, joined[i] that of i
+/// and i + 1 as one; an item is in at most one pair. Returns true at the first of each pair; ties stay alone. Throws
+/// Error unless `joined` is empty or one shorter.
 std::vector<bool> cheapest_joins(const std::vector<double>& alone, const std::vector<double>& joined);
 
 }  // namespace headroom::tasks

@@ -31,17 +31,17 @@ struct MeasuredPlan {
   double kl = 0;
 };
 
-/// What a CacheBudget's calibration must have looked at.
+/// The calibration that a CacheBudget needs.
 CalibrationNeeds cache_budget_needs(QkMethod qk, VoMethod vo, const models::TransformerConfig& base);
-/// The fewest bytes a token that a CacheBudget of these methods can hold the cache of a model in. Throws Error for a qk
+/// The fewest bytes per token in which a CacheBudget of these methods can hold a model's cache. Throws Error for a qk
 /// method that does not narrow keys, or gives query heads keys of their own.
 int64_t least_cache_bytes(const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
-/// Throws Error that names those where `bytes` are fewer.
+/// Throws Error naming least_cache_bytes() if `bytes` are fewer.
 void require_cache_bytes(int64_t bytes, const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
 
-/// What holds a model's key-value cache in so many bytes a token at the least loss: of the keys and of the values of
-/// each key-value head, which width and which format (f16, q8_0, q4_0), under one budget; where the methods can_join(),
-/// also which neighbours share one key and one value, of up to twice the width.
+/// Fits a model's key-value cache into a budget of bytes per token at the least loss: chooses a width and a format
+/// (f16, q8_0, q4_0) for the keys and for the values of each key-value head and, if the methods can_join(), neighbours
+/// that share one key and one value of up to twice the width.
 ///
 /// Losses are KL(base ‖ model with that place alone changed) on the probe's texts. Three are measured of each place: as
 /// it is in q4_0; in the method's directions, all of them, in q4_0; half of the directions in f16. Of neighbours as one
@@ -69,8 +69,8 @@ class CacheBudget {
   /// that join the neighbours whose joint hulls lie lower at the price of a byte there; `joins` false: none. Throws
   /// Error with the least possible where no plan is as small.
   CompressionPlan mixed(int64_t bytes, bool joins = true) const;
-  /// mixed(), or where it loses less on the probe's texts, that without joined heads, or the finest plain format of so
-  /// many bytes.
+  /// The plan that loses least on the probe's texts: mixed(), mixed() without joined heads, or the finest plain format
+  /// that fits.
   MeasuredPlan spend(int64_t bytes) const;
   /// The smallest plan found whose measured() loss is at most `kl`, by bisection. Throws Error unless kl > 0, and with
   /// the original's own loss in f16 where that is more.

@@ -8,7 +8,7 @@
 
 namespace headroom::tasks {
 
-/// Which second moments a calibration keeps.
+/// The second moments that a calibration keeps.
 struct CalibrationNeeds {
   bool before_turn = false;    ///< of queries and keys as they leave their projections (and norms)
   bool after_turn = false;     ///< of queries and keys as they are multiplied, after the rotary turn
@@ -22,7 +22,7 @@ struct CalibrationNeeds {
   }
 };
 
-/// What the heads of one layer do on the texts of a calibration; empty where it is not needed.
+/// Moments of one layer's heads on the texts of a calibration; empty where not needed.
 struct LayerMoments {
   ScoreMoments before, after;
   MomentsByHead outputs;  ///< per query head, of width d_v
@@ -51,7 +51,7 @@ struct Calibration {
   std::string shortage(int64_t head_dim) const;
 };
 
-/// Which layers a calibration looks at, and what is told its progress.
+/// The needs and layers of a calibration, and a callback for its progress.
 struct CalibrationOptions {
   CalibrationNeeds needs;
   std::set<int64_t> layers{};                                 ///< empty: all

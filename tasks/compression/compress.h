@@ -16,7 +16,7 @@
 
 namespace headroom::tasks {
 
-/// What may stay of the heads. All but `given` is shared out by what each head or piece loses on the calibration.
+/// How much of the heads may stay. All but `given` is shared out by what each head or piece loses on the calibration.
 struct Allowance {
   enum class Of {
     given,        ///< the plan's ranks; of pieces a share, drawn by the seed
@@ -40,7 +40,7 @@ struct Allowance {
   }
 };
 
-/// A smaller model that is asked for.
+/// A request for a smaller model.
 struct CompressionRequest {
   CompressionPlan plan{};                ///< the methods, and the ranks unless the allowance shares out others
   std::set<int64_t> layers{};            ///< that may change
@@ -53,7 +53,7 @@ struct CompressionRequest {
   std::vector<int32_t> calibration{};  ///< a text's tokens, read where needs_of(), the allowance or a refit say so
   int64_t context = 512;               ///< tokens that the model sees at once
   int64_t format_tokens = 512;         ///< of the calibration on which a budget that names formats is measured
-  /// Whether a model is good enough, given with the divergence that was measured and its cache's bytes a token.
+  /// True if a model is good enough, given with the divergence that was measured and its cache's bytes a token.
   std::function<bool(const MeasuredPlan& plan, const models::ModelEdit& edit, int64_t bytes)> accepts{};
   std::shared_ptr<KeptLosses> kept{};        ///< where measured losses are kept; null: nowhere
   std::optional<RefineConfig> refinement{};  ///< trains what became smaller
@@ -84,10 +84,10 @@ struct Compressed {
   std::optional<Refinement> refinement{};
 };
 
-/// What is being done, and the share of it that is.
+/// Gets the current step, and the share of it done.
 using CompressionProgress = std::function<void(const std::string& what, double share)>;
 
-/// The steps that a request takes, in their order: what progress tells of each begins with its name and ": ".
+/// The steps of a request, in order: progress reports on each begin with its name and ": ".
 std::vector<std::string> steps_of(const CompressionRequest& request, const models::TransformerConfig& config);
 
 /// The pipeline of the command and of studies: calibrates, takes heads apart, spends the allowance or removes pieces,
@@ -95,7 +95,7 @@ std::vector<std::string> steps_of(const CompressionRequest& request, const model
 Compressed compress(StudiedModel& model, const CompressionRequest& request, engine::Device device,
                     const CompressionProgress& progress = {});
 
-/// What a request that names formats is spent by; the model keeps it.
+/// The CacheBudget of a request that names formats; the model keeps it.
 std::shared_ptr<const CacheBudget> cache_budget(StudiedModel& model, const CompressionRequest& request,
                                                 engine::Device device, const CompressionProgress& progress = {});
 

@@ -19,8 +19,8 @@ enum class BudgetOf {
   cache,       ///< numbers that the key-value cache of the whole model holds per token
 };
 
-/// What the heads of some layers take of a budget at each rank that two methods can give them. Counts from the config
-/// alone: no weight is read.
+/// Costs of the heads of some layers at each rank that two methods can give them. Counts from the config alone: no
+/// weight is read.
 class HeadCosts {
  public:
   /// Throws Error for methods that are both none, and where `base` does not fit them.
@@ -58,8 +58,8 @@ class HeadCosts {
 /// The rank at which a head's loss is measured, as a share of its width.
 inline constexpr double measured_share = 0.25;
 
-/// Which rank each key-value head of some layers gets, for queries and keys, for values, or both: a budget is spent
-/// where it keeps the predictions best.
+/// Gives each key-value head of some layers a rank, for queries and keys, for values, or both: spends a budget where it
+/// keeps the predictions best.
 ///
 /// The loss of a head at rank r is KL(base ‖ model with that head alone compressed) on the probe's texts, measured at
 /// one rank and taken in proportion to the method's tail at others: what a rank leaves out of the head's scores or

@@ -6,8 +6,8 @@
 
 namespace headroom::tasks {
 
-/// What replaces the d numbers of a head: x' = left_r · right_r · x with the first r columns of `left` (d, n) and rows
-/// of `right` (n, d), the best ones first. Where there is no `left`, x' = right_r · x of width r. f64.
+/// The map that replaces the d numbers of a head: x' = left_r · right_r · x with the first r columns of `left` (d, n)
+/// and rows of `right` (n, d), the best ones first. Without `left`, x' = right_r · x of width r. f64.
 struct LowRankMap {
   Tensor left, right;
 };
@@ -27,7 +27,7 @@ struct ScoreWeights {
   Tensor key;
 };
 
-/// What a head's activations are: second moments of its queries and of its key head's keys, shrunk.
+/// Second moments of a head's queries and of its key head's keys, shrunk.
 struct ScoreCovariances {
   std::vector<Tensor> queries{};  ///< (d, d), raw
   Tensor key;                     ///< (d, d), raw or centred as the method needs it
@@ -44,7 +44,7 @@ ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights);
 /// By the methods that read activations: pca, pairs and the whitened ones.
 ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool interleaved);
 
-/// What replaces the values of one value head: v' = right_r · W_V x of width r, W_O · left_r. See VoMethod.
+/// The map that replaces the values of one value head: v' = right_r · W_V x of width r, W_O · left_r. See VoMethod.
 struct ValueMaps {
   LowRankMap map;             ///< left (d, n), right (n, d)
   std::vector<double> tails;  ///< what rank 0, 1, … d leave out

@@ -16,7 +16,7 @@
 
 namespace headroom::tasks {
 
-/// What is taken out of a model in one piece.
+/// A kind of piece to remove from a model.
 enum class RemovedPart {
   heads,            ///< a query head, and with the last one that reads it a key and a value
   key_value_heads,  ///< a key and a value with all query heads that read them
@@ -29,15 +29,15 @@ std::vector<std::string> removed_part_names();
 /// Throws Error that lists the names.
 RemovedPart removed_part_named(std::string_view name);
 
-/// The piece of that index of a layer: a query head or a key-value head, 0 of what a layer has one of.
+/// Piece `index` of a layer: a query head or a key-value head; 0 if a layer has one such piece.
 struct RemovedPiece {
   int64_t layer = 0, index = 0;
   auto operator<=>(const RemovedPiece&) const = default;
 };
 using RemovedPieces = std::vector<RemovedPiece>;
 
-/// All pieces of some layers, in order. Throws Error where the model has layers of
-/// different shapes, factors, or norms behind its sums.
+/// All pieces of some layers, in order. Throws Error if the model has layers of different shapes, factors, or norms
+/// after its sums.
 RemovedPieces pieces_of(RemovedPart part, const models::TransformerConfig& base, const std::set<int64_t>& layers);
 
 /// The config of the model without them. Heads of a layer whose keys are read by as many query heads are one group.
@@ -55,7 +55,7 @@ class HeadRemoval {
   RemovedPart part() const { return part_; }
   const models::TransformerConfig& base() const { return base_; }
   const RemovedPieces& pieces() const { return pieces_; }
-  /// How many go where a share of the pieces stays, and one at least.
+  /// The number of pieces to remove so that this share stays, at least one.
   int64_t count_beside(double share) const;
 
   /// The model without them: smaller, and its cache, too. With `refit`, which needs whole_outputs of the layers, W_O of
@@ -80,9 +80,9 @@ class HeadRemoval {
 /// Tokens on which each piece's loss is measured: half of what heads alone get, as many more measurements are made.
 inline constexpr int64_t removal_tokens = 512;
 
-/// The order in which pieces go: the KL divergence of the model without what is gone and one piece more is measured for
-/// every piece that is left, and the sixteenth of all pieces goes that loses least, or one piece; then those that are
-/// left are measured again, each from its layer on. Several threads may ask for it.
+/// The order in which pieces go. A round measures, for every piece left, the KL divergence of the model without it and
+/// those already gone, from its layer on; then the sixteenth of all pieces, or at least one, that loses least goes, and
+/// the next round begins. Several threads may ask for it.
 class RemovalOrder {
  public:
   /// `progress` gets the pieces gone, the measurements done since, and the share of the time for those asked for.

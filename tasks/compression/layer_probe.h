@@ -21,8 +21,8 @@ class EnteringStates {
   /// After the base's last layer: of each text (1, T, D).
   const std::vector<Tensor>& final() const { return final_; }
   /// After the last layer of a model that is the base below layer `first`, with keys and values rounded as its heads
-  /// name the types of their cache: of texts [begin, begin + count), (1, T, D)
-  /// each. Throws Error unless first is in [0, layers].
+  /// name the types of their cache: of texts [begin, begin + count), each (1, T, D). Throws Error unless `first` is in
+  /// [0, layers].
   std::vector<Tensor> run(const models::Transformer& model, int64_t first, size_t begin, size_t count) const;
 
  private:
@@ -53,7 +53,7 @@ class LayerProbe {
   double kl(const models::ModelEdit& edit, int64_t first) const { return kl(edit, first, states_); }
   /// The same of an edit that is, below layer `first`, the model of those states.
   double kl(const models::ModelEdit& edit, int64_t first, const EnteringStates& states) const;
-  /// Those of a changed model on the texts. The model must outlive them.
+  /// The states of a changed model on the texts. The model must outlive them.
   EnteringStates states_of(const models::Transformer& model) const;
   const models::Transformer& base() const { return base_; }
   int64_t tokens() const { return tokens_; }

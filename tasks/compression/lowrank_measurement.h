@@ -21,7 +21,7 @@ struct TokenRange {
 /// towards what the model does (see RefineTarget).
 enum class Refinement { none, weights, attention, hidden, logits };
 
-/// Which rank each head gets, or which pieces go.
+/// How ranks are spread over heads, or pieces chosen.
 enum class RankSpread {
   equal,     ///< all the same; pieces drawn by the seed
   measured,  ///< ranks that cost as much in sum, spent where they lose least (see HeadBudget, RemovalOrder)

@@ -51,19 +51,19 @@ std::vector<std::string> vo_method_names();
 QkMethod qk_method_named(std::string_view name);
 VoMethod vo_method_named(std::string_view name);
 
-/// Whether these methods can give two key-value heads of a model one key and one value.
+/// True if these methods can give two key-value heads of a model one key and one value.
 bool can_join(QkMethod qk, VoMethod vo, const models::TransformerConfig& base);
 
-/// What of a calibration they read.
+/// The calibration that they need.
 CalibrationNeeds needs_of(QkMethod qk, VoMethod vo = VoMethod::none);
 
-/// Whether every query head gets key and value projections of its own.
+/// True if every query head gets key and value projections of its own.
 bool has_own_keys(QkMethod method);
-/// Whether whole rotary pairs are kept and others dropped.
+/// True if whole rotary pairs are kept and others dropped.
 bool keeps_pairs(QkMethod method);
-/// Whether the head's width itself changes: its queries and keys are `rank` wide before they turn.
+/// True if the head's width itself changes: its queries and keys are `rank` wide before they turn.
 bool is_narrower(QkMethod method);
-/// Whether queries and keys are mapped after they turn, which weights of the original's shape cannot say.
+/// True if queries and keys are mapped after they turn, which weights of the original's shape cannot express.
 bool maps_after_turn(QkMethod method);
 
 /// The formats of one head's rows in a key-value cache.
@@ -81,7 +81,7 @@ struct CompressionPlan {
   /// ranks and formats stand at the first, 0 at the second. Empty: none.
   std::vector<std::vector<bool>> joined{};
   bool is_joined(size_t layer, size_t kv_head) const { return !joined.empty() && joined[layer][kv_head]; }
-  /// In what the cache is to hold each head's keys and values; empty: the model names nothing.
+  /// The formats of each head's cached keys and values; empty: the model names none.
   std::vector<std::vector<HeadCache>> cache{};
 };
 
@@ -113,7 +113,7 @@ std::set<int64_t> changed_layers(const CompressionPlan& plan);
 std::vector<int64_t> possible_ranks(QkMethod method, const models::TransformerConfig& base, int64_t dim);
 std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim);
 
-/// Why a model cannot be compressed, or a method does not suit it, "" where neither is so: normed queries and keys
+/// The reason why a model cannot be compressed or a method does not suit it, "" for none: normed queries and keys
 /// (Qwen3) with methods that change them before their norm, rotary pairs without rotary positions, layers whose heads
 /// differ or are factored already.
 std::string unsuited_because(QkMethod qk, const models::TransformerConfig& base);

@@ -10,7 +10,7 @@ struct WeightRefinementConfig {
   double weight_decay = 0.01;
 };
 
-/// What it came to, over all factors of an edit. Norms are ℓ2 over all of them.
+/// The result, over all factors of an edit. Norms are ℓ2 over all of them.
 struct WeightRefinement {
   models::ModelEdit edit;     ///< with the factors after the last step
   double error_before = 0;    ///< Σ ‖W − A B‖² before the first step

@@ -13,8 +13,8 @@ Tensor dropout(const Tensor& x, double p, const RngKey& key, const Tensor& added
 /// True if x's device has kernels that apply dropout to what they add or make: a GPU, unless
 /// HEADROOM_JOINED_DROPOUT=off takes it apart, for comparing the two.
 bool joins_dropout(const Tensor& x);
-/// Leaves the dropout of x, which `op` adds, to its kernel, or does it, so that nothing is left. Throws Error unless
-/// dropout() takes x.
+/// Applies the dropout of x, which `op` adds, and clears `dropout`, unless kernels can apply it (joins_dropout()).
+/// Throws Error unless dropout() takes x.
 void leave_dropout(const char* op, Tensor& x, Dropout& dropout);
 
 struct DropoutCall {

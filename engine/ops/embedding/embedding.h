@@ -14,8 +14,8 @@ Tensor embedding(const Tensor& table, const Tensor& indices);
 Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary, const Tensor& place = {},
                       bool adds = false, const Tensor& order = {});
 
-/// What embedding_grad() needs of the indices (n in all) alone, so that it can be made before dy: they in ascending
-/// order, and the position of each, i64 (2, n). Undefined where it sorts nothing: on the CPU, and for few indices.
+/// The part of embedding_grad() that needs only the indices (n in all), to make before dy: the indices in ascending
+/// order, and the position of each, i64 (2, n). Undefined where nothing is sorted: on the CPU, and for few indices.
 Tensor embedding_order(const Tensor& indices, int64_t vocabulary);
 
 struct EmbeddingCall {

@@ -74,27 +74,26 @@ std::string body_of(const std::string& help, const char* heading) {
 std::string environment() {
   std::string out;
   for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"HEADROOM_DATA", "The folder that holds data/ and models/, where --data is not given."},
+           {"HEADROOM_DATA", "The folder that holds data/ and models/, unless --data names one."},
            {"HEADROOM_THREADS", "The number of threads. Results do not depend on it."},
-           {"HEADROOM_ISA", "portable, avx2 or avx512: holds the kernels at a lower level than the processor has."},
+           {"HEADROOM_ISA", "portable, avx2, avx512 or amx: the highest instruction level that kernels use."},
            {"XDG_CACHE_HOME", "Data sets are fetched into headroom below it (default: ~/.cache)."},
            {"HEADROOM_SHARE",
-            "The folder whose experiments holds the program's own studies (default: as installed with it)."},
-           {"NO_COLOR", "Where it is set and not empty, nothing on the terminal is coloured."},
-           {"BROWSER", "What headroom report --open shows a page with."}})
+            "The folder whose experiments/ holds the program's own studies (default: the installed one)."},
+           {"NO_COLOR", "If set and not empty, terminal output has no colour."},
+           {"BROWSER", "The program that headroom report --open uses."}})
     out += entry(name, text);
   return ".SH ENVIRONMENT\n" + out + ".SH FILES\n" +
          entry("PREFIX/share/headroom/experiments",
                "The program's own studies. A study is named by its file or by its id, for which the working folder and "
                "its experiments are searched first.") +
-         entry("runs/STUDY/PROFILE", "What a run keeps: its store, its report.");
+         entry("runs/STUDY/PROFILE", "A run's store and report.");
 }
 
-std::string statuses(bool judges, bool resumes) {
+std::string statuses(bool judges, bool resumes, bool is_judge = false) {
   return ".SH EXIT STATUS\n" + entry("0", "Done.") +
-         entry("1", fmt::format("It failed{}; one line on standard error says why.",
-                                judges ? ", or a claim that was verified does not hold" : "")) +
-         entry("2", "The arguments are wrong.") +
+         entry("1", judges ? "It failed, or a claim fails." : "It failed; a line on standard error says why.") +
+         entry("2", "The arguments are wrong.") + (is_judge ? entry("3", "No claim fails, but one is open.") : "") +
          entry("130", resumes ? "Stopped by a signal; the same command goes on with a run." : "Stopped by a signal.");
 }
 
@@ -122,7 +121,8 @@ std::string command_page(const CommandLine& line, const CommandDescription& comm
   for (const CommandDescription& below : command.commands)
     page += fmt::format(".SH {} {}\n{}\n{}", roff(command.name), roff(below.name), roff(below.help),
                         body_of(line.help({command.name, below.name}), ".SS"));
-  return page + statuses(command.name == "verify", command.name == "run") + ".SH SEE ALSO\n.BR headroom (1)\n";
+  const bool is_judge = command.name == "judge", judges = is_judge || command.name == "verify";
+  return page + statuses(judges, command.name == "run", is_judge) + ".SH SEE ALSO\n.BR headroom (1)\n";
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void add_bench_command(Command app) {
   command.option("--device", a->device, "cpu or cuda");
   command.flag("--eager", a->options.eager, "on cuda: op by op, not as one graph");
   command.flag("--profile", a->options.profiled, "each op of three more steps, its rates, and the floor of a step");
-  command.option("--trace FILE", a->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens").output();
+  command.option("--trace FILE", a->trace, "write the profile as a trace for Perfetto (ui.perfetto.dev)").output();
   command.flag("--force", a->force, "with --trace: replace the file that is there");
   add_threads_option(command, a->options.threads);
   command.option("--copies", a->options.copies, "equal trainings at once, as run --jobs trains them").range(1, 1024);

@@ -44,7 +44,7 @@ std::string methods_text() {
   for (const std::string& name : tasks::vo_method_names())
     out += fmt::format("{:<26}{:<46}{}\n", name, "the outputs' main directions", "a text");
   return out + "\n* gives each query head a key and a value of its own: shared ones grow\n" +
-         "With --budget: whitened-rotated-grouped, and whitened.\n";
+         "Defaults with --budget: whitened-rotated-grouped, whitened.\n";
 }
 
 void compress(CompressArguments& arguments) {
@@ -82,11 +82,11 @@ void add_compress_command(Command app) {
       "value: cache=S, a share of the cache's bytes in f16; bytes=N a token; kl=X, the fewest bytes within X nats; "
       "loss=S, the fewest shown to raise the perplexity by at most a share (default, where nothing says what to cut: "
       "loss=0.01)");
-  cut.option("--budget-tokens N", a->budget_tokens, "of --calibrate on which each head's losses are measured")
+  cut.option("--budget-tokens N", a->budget_tokens, "of --calibrate on which --budget measures the heads' losses")
       .range(16, 1 << 20)
       .show_default();
   cut.option("--remove", a->remove,
-             "fewer heads, those that lose least on --calibrate; with --keep S the share that stays, or --kl X")
+             "take out whole pieces, those that lose least on --calibrate; --keep S is the share that stays, or --kl X")
       .one_of(tasks::removed_part_names());
   cut.flag("--refit", a->refit,
            "of --remove heads or kv-heads: fit W_O of those that stay to what all gave on --calibrate");
@@ -101,29 +101,29 @@ void add_compress_command(Command app) {
   cut.option("--part", a->part, "queries and keys, values and output, or both (default: qk; with --budget qk,vo)")
       .one_of({"qk", "vo", "qk,vo"});
   cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7");
-  cut.option("--seed N", a->seed, "of random layers").show_default();
-  cut.option("--method M", a->method, "by which heads get narrower, one of --help-methods");
+  cut.option("--seed N", a->seed, "of random layers, and of the windows of --refine").show_default();
+  cut.option("--method M", a->method, "how heads get narrower: one of --help-methods");
   cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
-  cut.shows("--help-methods", "say what each method keeps, and end", methods_text);
+  cut.shows("--help-methods", "describe what each method keeps, and exit", methods_text);
   add_calibration_options(texts, a->calibrate, a->calibrate_tokens,
-                          "the text from which methods that read activations are made");
+                          "the text for methods that read activations and for losses of heads");
   texts.option("--eval FILE", a->eval, "a text whose perplexity is measured before and after")
       .path_by(tasks::named_text);
   texts.option("--eval-tokens A:B", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)");
   texts.option("--context N", a->context,
                "tokens that the model sees at once, in both texts (default: 512, or all that it takes)");
-  refining.option("--refine", a->refine, "train the smaller heads towards this of MODEL")
+  refining.option("--refine", a->refine, "train the smaller heads to reproduce these of MODEL")
       .one_of(tasks::refine_target_names());
   refining.option("--refine-text FILE", a->refine_text, "on this text (default: that of --calibrate)")
       .path_by(tasks::named_text);
-  refining.option("--refine-tokens A:B", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)");
+  refining.option("--refine-tokens A:B", a->refine_tokens, "tokens [A, B) of --refine-text (default: 0:400000)");
   refining.option("--refine-steps N", a->training.steps, "of Adam");
   refining.option("--refine-batch B", a->training.batch, "windows of a step");
   refining.option("--refine-context N", a->training.context, "tokens of a window");
   refining.option("--refine-lr LR", a->training.lr, "the largest learning rate");
   refining
       .option("--checkpoint FILE", a->checkpoint,
-              "where refinement is saved now and then: the same command goes on from there, to the same bits")
+              "save refinement here now and then; the same command resumes from here, with the same bits")
       .output_apart();
   add_written_model_option(output, a->out);
   output
@@ -134,7 +134,7 @@ void add_compress_command(Command app) {
       .one_of({"compat", "compact", "plain"});
   output
       .option("--dtype", a->dtype,
-              "of the changed matrices and factors (default: f32; a folder in format compat has one for all)")
+              "of the changed matrices (default: f32; with loss=S near MODEL's; a compat folder has one for all)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
   output.option("--curve FILE.svg", a->curve, "draw loss on --eval against bytes of the cache for several budgets")
       .output_apart();

@@ -261,21 +261,21 @@ void add_convert_command(Command app) {
           "and for a folder of quantised ones)")
       .one_of({"f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q4_k"});
   add_calibration_options(command, a->calibrate, a->calibrate_tokens,
-                          "a text on which the inputs of matrices are measured, so that q4_k, q5_k and q6_k round "
-                          "least where they are largest");
+                          "a text to measure the inputs of matrices on: q4_k, q5_k and q6_k then round least where "
+                          "these are largest");
   command.flag("--force", a->force, "overwrite what is there");
   add_threads_option(command, a->threads);
   command.action([a] { convert(*a); });
 }
 
 void add_verify_model_command(Command app) {
-  const Command command = app.command("verify-model", "whether a copy of a trained model computes what it should");
+  const Command command = app.command("verify-model", "check that a copy of a trained model computes what it should");
   const auto a = std::make_shared<VerifyModelArguments>();
   add_model_options(command, a->model);
   add_exact_option(command, a->model);
   command.option("--against FILE", a->against, "known logits of the model");
   command.option("--write FILE", a->write, "write such a file from this model").output();
-  command.option("--prompt TEXT", a->prompts, "with --write: a text to be known (may be given again)").one_value_each();
+  command.option("--prompt TEXT", a->prompts, "with --write: a text to include (may be given again)").one_value_each();
   command.flag("--force", a->force, "with --write: replace what has FILE's name");
   command.option("--tolerance", a->tolerance, "largest difference of a logit");
   command.action([a] { verify_model(*a); });

@@ -320,7 +320,7 @@ void add_eval_command(Command app) {
   add_exact_option(command, a->model);
   add_cache_option(command, a->model);
   add_text_options(command, a->text, a->max_tokens);
-  command.option("--protocol", a->protocol, "which tokens are scored, with what before them")
+  command.option("--protocol", a->protocol, "which tokens are scored, and with what context")
       .one_of({"disjoint", "hf-strided", "llamacpp"});
   const Option context =
       command.option("--context N", a->context, "tokens that the model sees at once, at most the model's longest");
@@ -346,10 +346,10 @@ void add_eval_command(Command app) {
               "in place of a text: labelled sentences, as finetune takes them, for a classifier")
       .path_by(tasks::named_text);
   command.option("--text-column COLUMN", a->text_column,
-                 "of the sentences to classify (default: the only one beside the label's)");
+                 "of the sentences to classify (default: the only one besides the label's)");
   command.option("--label COLUMN", a->label, "the table's column with the number of the right answer, from 0");
-  command.option("--max-items N", a->max_items, "only the first N items");
-  command.flag("--json", a->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
+  command.option("--max-items N", a->max_items, "only the first N items or sentences");
+  command.flag("--json", a->json, "one JSON object; \"stderr\": of the NLL over windows, of --choices' accuracy");
   command.action([a, context] { eval(*a, context.is_given()); });
 }
 

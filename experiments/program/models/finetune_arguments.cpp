@@ -31,7 +31,7 @@ void add_data_options(Command command, FinetuneDataArguments& data) {
               "labelled sentences to train a classifier on: a table with tabs, its columns named in the first line")
       .path_by(tasks::named_text);
   command.option("--text-column COLUMN", data.text_column,
-                 "of the sentences (default: the only one beside the label's)");
+                 "of the sentences (default: the only one besides the label's)");
   command.option("--label-column COLUMN", data.label_column, "of the class numbers, from 0");
   command.option("--max-examples N", data.max_examples, "train on the first N sentences only");
   command
@@ -40,7 +40,7 @@ void add_data_options(Command command, FinetuneDataArguments& data) {
               "not trained on)")
       .path_by(tasks::named_text);
   command.option("--validate-column COLUMN", data.validate_column,
-                 "of the sentences there (default: the only one beside the label's)");
+                 "of the sentences there (default: the only one besides the label's)");
   command.option("--validate-tokens N", data.validate_tokens, "of a text, measure on the first N tokens");
   command.option("--context T", data.context,
                  "tokens of a window of the text (default: 256, or the model's where that is shorter)");
@@ -159,7 +159,7 @@ Option add_finetune_options(Command command, FinetuneArguments& a) {
   training.option(
       "--parts N", a.shares,
       "a power of two: parts of a batch that ranks can share (mpirun), their gradients added along one tree");
-  const Option lr = training.option("--lr", a.lr, "AdamW's learning rate; 2e-4 with --lora-rank, unless given");
+  const Option lr = training.option("--lr", a.lr, "AdamW's learning rate (default with --lora-rank: 2e-4)");
   training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0").one_of({"constant", "cosine"});
   training.option("--warmup N", a.warmup, "first steps, in which the learning rate rises");
   training.option("--weight-decay", a.weight_decay, "of matrices").show_default();
@@ -167,7 +167,7 @@ Option add_finetune_options(Command command, FinetuneArguments& a) {
   training.option("--seed", a.seed, "of the order of examples and of a new readout").show_default();
   training.flag("--recompute", a.recompute, "compute each layer again in the backward pass: less memory, more time");
   kept.option("--checkpoint DIR", a.checkpoint,
-              "save the training here, and go on from what is here: killed and run again, it ends in the same bits");
+              "save the training here and resume from here: killed and run again, it ends in the same bits");
   kept.option("--save-every N", a.save_every, "steps between two saves");
   kept.option("--log FILE", a.log, "each step as a JSON object on a line, once OUT is there").output();
   add_written_model_option(output, a.out);
@@ -178,7 +178,7 @@ Option add_finetune_options(Command command, FinetuneArguments& a) {
       .one_of({"compat", "compact", "plain"});
   output.option("--dtype", a.dtype, "of the trained matrices as they are written (default: f32)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
-  output.flag("--force", a.force, "replace what has the name of OUT or of --log");
+  output.flag("--force", a.force, "replace OUT and the file of --log if they exist");
   output.flag("--json", a.json, "the result as one JSON object");
   machine.option("--device", a.device, "cpu or cuda");
   add_threads_option(machine, a.threads);

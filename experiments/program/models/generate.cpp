@@ -236,11 +236,11 @@ void add_generate_commands(Command app) {
   generating.flag("--ignore-eos", g->options.ignore_eos, "go on after the model's end token");
   generating
       .option("--parallel N", g->parallel,
-              "so many texts of the prompt, decoded together; text i draws with --seed plus i - 1")
+              "continue the prompt N times, decoded together; text i has the seed --seed + i - 1")
       .range(1, 4096)
       .hide_default();
   generating.flag("--json", g->json, "text, token ids and times as one JSON object, at the end");
-  generating.option("--rounds N", g->rounds, "generate so many times, each from the start: for timing")
+  generating.option("--rounds N", g->rounds, "generate N times, each from the start, for timing")
       .range(1, 1000)
       .hide_default();
   generating.action([g, prompt] { generate(*g, prompt.is_given()); });

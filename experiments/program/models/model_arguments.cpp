@@ -82,9 +82,7 @@ void add_model_options(Command command, ModelArguments& arguments) {
 }
 
 void add_adapter_option(Command command, std::string& path) {
-  command
-      .option("--adapter ADAPTER", path,
-              "a LoRA adapter of MODEL that is applied: a folder as PEFT writes it, or a GGUF file")
+  command.option("--adapter ADAPTER", path, "a LoRA adapter to apply to MODEL: a PEFT folder or a GGUF file")
       .path_by(tasks::named_model);
 }
 
@@ -95,8 +93,7 @@ void add_exact_option(Command command, ModelArguments& arguments) {
 
 void add_cache_option(Command command, ModelArguments& arguments) {
   const std::string help =
-      "of the keys and values that are kept: f16 and bf16 take half of the bytes, q8_0 about a quarter, q4_0 a "
-      "seventh; "
+      "of cached keys and values: f16 and bf16 take half of the bytes, q8_0 about a quarter, q4_0 a seventh; "
       "model: as a compressed model names them for each head (f16 where it does not)";
   command.under(how_it_is_run)
       .option("--cache-dtype", arguments.cache_dtype,

@@ -254,25 +254,25 @@ void add_plan_command(Command app) {
                  "--token-dim)");
   command.option("--from-text FILE", a->text, "estimate the decay from a text's bytes").path_by(tasks::named_text);
   command.option("--from-study RUN", a->study,
-                 "take it from the attention of a run's best model, and fit the bound to its curve");
-  command.option("--from-attention MODEL", a->attention, "measure it from a trained model's heads, on --text")
+                 "take the decay from the attention of a run's best model, and fit the bound to its curve");
+  command.option("--from-attention MODEL", a->attention, "measure the decay in a trained model's heads, on --text")
       .path_by(tasks::named_model);
   command.option("--text FILE", a->attention_text, "the text that --from-attention reads").path_by(tasks::named_text);
   command.option("--series", a->series, "the run's series to learn from (default: the best model's)");
   add_data_option(command, a->data);
-  command.option("--terms", a->terms, "lags of a kernel, a text or a model's attention that are looked at");
+  command.option("--terms", a->terms, "number of lags to look at, of a kernel, a text or a model's attention");
   command.option("--lags", a->lags, "lags that heads may serve: any, or prefix, the first M").one_of({"any", "prefix"});
   command.flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
   command.option("--risk", allocation.risk, "probability with which the concentration term may fail");
   command
       .option("--config FILE", a->config, "a model: config.json, its folder, a GGUF file, or TOML with a [model] table")
       .path_by(tasks::named_model);
-  command.option("--layers", flags.layers, "a model by flags, of --width: blocks");
+  command.option("--layers", flags.layers, "blocks of a model by flags, with --width");
   command.option("--heads", flags.heads, "its attention heads");
   command.option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
   command.option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
   command.option("--ffn", flags.ffn, "width of its feed-forward networks, 0 for none");
-  command.option("--activation", flags.activation, "what they apply between their matrices")
+  command.option("--activation", flags.activation, "of the feed-forward networks")
       .one_of(names_in(models::activation_names));
   command.option("--vocab", flags.vocab, "tokens of its vocabulary");
   command.flag("--tied", flags.is_tied, "its readout is the token embedding");
@@ -287,8 +287,7 @@ void add_plan_command(Command app) {
                  "a task, like mlm, ntp or n-gram: what trained models of our studies found for it");
   std::vector<std::string> schemes;
   for (const models::PositionScheme& scheme : models::position_schemes()) schemes.emplace_back(scheme.name);
-  command.option("--positions", a->positions, "with --for: the scheme of positions, where its answer is another")
-      .one_of(schemes);
+  command.option("--positions", a->positions, "with --for: answer for this scheme of positions").one_of(schemes);
   command.flag("--tables", a->has_tables, "also every bound, split and width behind the answer");
   command.flag("--json", a->is_json, "JSON instead of sentences and tables");
   command.option("--html FILE", a->page, "also write a page: the answer, its curves and tables").output();

@@ -103,7 +103,7 @@ std::vector<tasks::ProbeSpans> spans_of(const ProbeArguments& arguments, bool ha
          has_lengths ? lengths_of(arguments.lengths) : doubling(4, std::min(longest_default, context)))
       spans.push_back({length, {}});
   }
-  require(static_cast<int64_t>(spans.size()) <= most_lengths, "probe: {} lengths are more than {}", spans.size(),
+  require(static_cast<int64_t>(spans.size()) <= most_lengths, "probe: {} lengths; expected at most {}", spans.size(),
           most_lengths);
   for (const tasks::ProbeSpans& own : spans)
     require(own.length <= context, "probe: a length of {} is beyond the model's context of {}", own.length, context);

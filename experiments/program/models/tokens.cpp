@@ -167,10 +167,10 @@ void add_logits_command(Command app) {
   add_exact_option(command, a->model);
   command.option("--prompt TEXT", a->prompt, "the text").one_value();
   command.option("--tokens 1,2,3", a->tokens, "its token ids instead, separated by commas");
-  command.option("--top K", a->top, "how many of the likeliest tokens are printed").hide_default();
-  command.flag("--one-by-one", a->one_by_one, "give the tokens one after the other, as text is generated");
+  command.option("--top K", a->top, "number of likeliest tokens to print").hide_default();
+  command.flag("--one-by-one", a->one_by_one, "feed the tokens one by one, as in generation");
   command.flag("--rounded", a->rounded,
-               "activations in 8 bits, as generate and eval have them without --exact (default: exact)");
+               "activations in 8 bits, as in generate and eval; without it exact, whether or not --exact is given");
   command.flag("--json", a->json, "one JSON list: {\"token\", \"logsumexp\", \"top\": [[id, logit]]} per position");
   command.action([a] { logits(*a); });
 }

@@ -105,12 +105,12 @@ void verify(const DataArguments& arguments) {
 }  // namespace
 
 void add_data_command(Command app) {
-  const Command data = app.command("data", "data sets: what there is, and getting it");
+  const Command data = app.command("data", "list, fetch and verify data sets");
   data.require_command();
   const auto a = std::make_shared<DataArguments>();
   const auto add = [&](const char* name, const char* help, void (*run)(const DataArguments&)) {
     const Command command = data.command(name, help);
-    const Option set = command.option("NAME", a->name, "one data set, or one file of it (default: all)");
+    const Option set = command.option("NAME", a->name, "a data set or a file of it (required by fetch; default: all)");
     add_data_option(command, a->data);
     command.option("--manifest FILE", a->manifest, "manifest of your own (JSON)");
     command.action([a, run] { run(*a); });

@@ -80,7 +80,7 @@ void add_export_commands(Command app) {
     print_text("{} trials in {}\n", count, arguments->folder);
   });
   const Command wandb = add("wandb", "one offline run of Weights & Biases per trial, for wandb sync");
-  wandb.option("--to FOLDER", arguments->folder, "folder that gets a folder wandb").required();
+  wandb.option("--to FOLDER", arguments->folder, "folder in which to make wandb/").required();
   wandb.option("--project", arguments->project, "W&B project (default: the study's id)");
   wandb.action([arguments] {
     check_project(arguments->project);
@@ -88,14 +88,14 @@ void add_export_commands(Command app) {
     const std::string runs = (std::filesystem::path(arguments->folder) / "wandb").string();
     print_text("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
   });
-  const Command published = add("trials", "a file per run that import takes, to be kept and shared");
-  published.option("--to FOLDER", arguments->folder, "folder that gets STUDY/PROFILE.jsonl.gz").required();
+  const Command published = add("trials", "one file per run to keep and share, for import");
+  published.option("--to FOLDER", arguments->folder, "folder for STUDY/PROFILE.jsonl.gz").required();
   published.flag(
       "--findings-only", arguments->findings_only,
-      "an eighth of the bytes: without learning curves and predictions, which findings and claims do not need");
+      "leave out learning curves and predictions, which findings and claims do not need: an eighth of the bytes");
   published.action([arguments] { publish(*arguments); });
-  const Command import = app.command("import", "put trials that export trials wrote into run stores");
-  import.option("FILE", arguments->files, "files STUDY/PROFILE.jsonl.gz, or folders that hold some").required();
+  const Command import = app.command("import", "import trials exported with export trials");
+  import.option("FILE", arguments->files, "files STUDY/PROFILE.jsonl.gz, or folders of them").required();
   add_out_option(import, arguments->out);
   import.action([arguments] {
     for (const Published& one : import_trials(arguments->files, arguments->out))

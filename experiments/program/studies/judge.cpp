@@ -121,11 +121,11 @@ void add_judge_command(Command app) {
   const Command command = app.command("judge", "judge claims on runs that other programs made");
   command
       .option("RUNS", a->runs,
-              "files or folders: CSV, TSV, JSON lines, TensorBoard, W&B (.wandb), MLflow, Optuna, stores of ours")
+              "files or folders: CSV, TSV, JSON, TensorBoard, W&B, MLflow, Optuna, lm-evaluation-harness, our stores")
       .required();
   command.option("--claims FILE", a->claims,
-                 "TOML that says what the columns are ([runs]) and what is claimed ([[claim]]); without it: what is "
-                 "there, and what these runs could decide");
+                 "TOML with the roles of columns ([runs]) and the claims ([[claim]]); without it: what is there, and "
+                 "what these runs could decide");
   command.option("--write FILE", a->write, "also write a claims file to start from").output();
   command.flag("--json", a->is_json, "verdicts as one JSON object");
   command.option("--junit FILE", a->junit, "also write the verdicts as JUnit XML").output();

@@ -113,9 +113,9 @@ void show_schema(const std::string& under, bool is_json) {
 void add_list_commands(Command app) {
   const auto folder = std::make_shared<std::string>("experiments"), key = std::make_shared<std::string>();
   const auto is_json = std::make_shared<bool>(false);
-  const Command list = app.command("list", "studies by what they ask, with profiles and numbers of trials");
+  const Command list = app.command("list", "list studies: their questions, profiles and numbers of trials");
   list.option("DIR", *folder,
-              "folder of study files; experiments means the installed ones where there is no such folder");
+              "folder of study files (default: experiments, or the installed ones if there is no such folder)");
   list.action([folder] { list_studies(*folder); });
   const Command schema = app.command("schema", "every key that a study file may have");
   schema.option("KEY", *key, "a table, or a key with those below it: train, report.y (default: all)");

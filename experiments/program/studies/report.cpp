@@ -205,27 +205,25 @@ void add_report_commands(Command app) {
   command.flag("--compare-paper", a->paper, "the numbers of the paper's tables beside ours, as text and as a page");
   command.option("--figures FOLDER", a->figures,
                  "also write the studies' main figures for a document: pgfplots for LaTeX, PDF and PNG");
-  command.flag("--open", a->open, "show the report in a browser; the index of all, for several studies");
+  command.flag("--open", a->open, "open the report in a browser; unless there is one STUDY, the index of all");
   command
       .option(
           "--results FILE", a->results,
           "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
       .output();
   command
-      .option(
-          "--guide FILE", a->guide,
-          "also write what these studies say to somebody who chooses a number of heads; as HTML for FILE.html, else as "
-          "Markdown")
+      .option("--guide FILE", a->guide,
+              "also write these studies' guide to choosing a number of heads: HTML for FILE.html, else Markdown")
       .output();
   command
       .option("--choices FILE", a->choices,
               "also write which numbers of heads these studies found best, as JSON: what plan --for says")
       .output();
   command.option("--also PROFILE", a->also,
-                 "with --results, --guide and --choices: this profile of the studies, too, where it has run");
+                 "with --results, --guide and --choices: also this profile of the studies that ran it");
   command.flag("--force", a->force, "with --results, --guide and --choices: replace what is there");
   command.action([a] { report(*a); });
-  const Command judging = app.command("verify", "judge the claims of studies; exits 1 when one fails");
+  const Command judging = app.command("verify", "judge studies' claims; exits 1 if one fails or a run is missing");
   judging.option("STUDY", a->files, "ids or files of studies").required();
   add_study_options(judging, *a);
   judging.flag("--json", a->json, "a JSON list of study, claim, verdict, measured and paper");

@@ -217,18 +217,17 @@ void add_run_command(Command app) {
   const auto a = std::make_shared<RunArguments>();
   command.option("STUDY", a->file, "id or file of a study").required();
   add_study_options(command, *a);
-  command.option("--jobs", a->options.jobs, "trials at once (default: as many as threads, on a GPU 4 to 16 of them)")
+  command.option("--jobs", a->options.jobs, "trials at once (default: one per thread; on a GPU 4 to 16)")
       .range(1, 4096);
   command.option("--threads", a->options.threads, "threads of all trials together (default: all cores)").range(1, 4096);
   command.option("--device", a->device,
                  "cpu or cuda, in place of train.device; studies that only compute formulas run on the CPU");
   const Option live = command.option("--tensorboard FOLDER", a->tensorboard,
                                      "folder of event files that grow while trials train: tensorboard --logdir FOLDER");
-  command.flag("--dry-run", a->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
-  command.flag("--yes", a->is_sure, "start also what takes more than an hour, at a terminal");
+  command.flag("--dry-run", a->is_dry, "only estimate the cost: time a few steps, keep nothing");
+  command.flag("--yes", a->is_sure, "at a terminal, also start a run of more than an hour");
   command.flag("--shared", a->options.is_shared,
-               "keep trials in files that several hosts may write to, as is done by itself where --out is on NFS or "
-               "the like");
+               "keep trials in files that several hosts may write to (automatic if --out is on NFS or the like)");
   add_data_option(command, a->data);
   add_verbose_flag(command, a->is_verbose);
   const Option quiet = command.flag("--quiet", a->is_quiet, "no progress");

@@ -122,22 +122,22 @@ void add_runs_commands(Command app) {
     command.action([a, run] { run(*a); });
     return command;
   };
-  const Command comparing = add("compare", "set runs against the first: where they differ and by how much", compare);
+  const Command comparing = add("compare", "compare runs with the first: where they differ and by how much", compare);
   comparing.option("A", a->run, what_a_run_is).required();
   comparing.option("B", a->runs, "one or several other runs").required();
   comparing.option("--metric", a->metric, "test metric to compare (default: those of the reports)");
   comparing.flag("--json", a->is_json, "one JSON object");
   const Command tag = add("tag", "give a run tags, or print them; kept in its store", tag_run);
   tag.option("RUN", a->run, what_a_run_is).required();
-  tag.option("TAG", a->tags, "words to add (default: print those that there are)");
+  tag.option("TAG", a->tags, "words to add (default: print the run's tags)");
   tag.flag("--remove", a->removes, "remove these tags");
   const Command note = add("note", "add a note to a run, or print its notes; kept in its store", note_run);
   note.option("RUN", a->run, what_a_run_is).required();
-  note.option("TEXT", a->text, "the note (default: print those that there are)");
+  note.option("TEXT", a->text, "the note (default: print the run's notes)");
   note.option("--remove", a->removed, "number of a note to remove");
   const Command rm = add("rm", "delete runs with their stores, reports and kept weights", remove_runs);
   rm.option("RUN", a->runs, what_a_run_is).required();
-  rm.flag("--yes", a->is_sure, "without a question");
+  rm.flag("--yes", a->is_sure, "delete without asking");
 }
 
 }  // namespace headroom::experiments

@@ -282,12 +282,12 @@ void watch_status(const StatusArguments& arguments) {
 }  // namespace
 
 void add_status_command(Command app) {
-  const Command command = app.command("status", "say what is finished, running and left, also while a run goes on");
+  const Command command = app.command("status", "show what is finished, running and left, also during a run");
   const auto a = std::make_shared<StatusArguments>();
   command.option("STUDY", a->studies, "ids or files of studies (default: all)");
   add_out_option(command, a->out);
   const Option json = command.flag("--json", a->is_json, "one JSON object per store");
-  command.flag("--watch", a->watches, "show it again and again until the runs have ended").excludes(json);
+  command.flag("--watch", a->watches, "refresh until the runs have ended").excludes(json);
   command.option("--every", a->every, "seconds between two looks").range(0.1, 3600.0);
   command.action([a] { a->watches ? watch_status(*a) : show_status(*a); });
 }

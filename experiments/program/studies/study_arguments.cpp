@@ -18,7 +18,7 @@ std::string profile_of(const StudyArguments& arguments, const std::string& study
 
 void add_study_options(Command command, StudyArguments& arguments) {
   command.option("--profile NAME", arguments.profile,
-                 "the file's profile; \"paper\" is its own keys (default: quick of a study's id, else paper)");
+                 "a profile of the file; paper: its own keys (default: paper; for an id, quick if it has one)");
   add_out_option(command, arguments.out);
   command.option("--set KEY=VALUE", arguments.settings, "key=value in TOML, in place of the file's; may be repeated")
       .one_value_each();

@@ -130,8 +130,7 @@ struct Job {
 /// Submits a script to Slurm.
 Job submit_script(const fs::path& script, const std::vector<std::string>& options) {
   const auto sbatch = find_program("sbatch");
-  require(sbatch.has_value(),
-          "sbatch is not on PATH: this is no host that submits to Slurm; --print shows the scripts");
+  require(sbatch.has_value(), "sbatch is not on PATH: this host cannot submit to Slurm; --print shows the scripts");
   std::vector<std::string> words{"--parsable"};
   words.insert(words.end(), options.begin(), options.end());
   words.push_back(script.string());
@@ -192,10 +191,10 @@ void add_submit_command(Command app) {
   const Command command = app.command("submit", "train a study with Slurm: an array of workers, then a report");
   const auto a = std::make_shared<SubmitArguments>();
   command.option("STUDY", a->file, "id or file of a study").required();
-  command.option("SBATCH", a->sbatch, "behind --: options of sbatch for both, such as --partition=P --time=4:00:00");
+  command.option("SBATCH", a->sbatch, "after --: sbatch options for both jobs, such as --partition=P --time=4:00:00");
   add_study_options(command, *a);
   command.option("--workers", a->workers, "jobs of the array").range(1, 10000);
-  command.option("--device", a->device, "as in run (default: cuda if the jobs ask for a GPU, else cpu)");
+  command.option("--device", a->device, "as in run (default: cuda if the jobs ask for a GPU, else train.device)");
   add_data_option(command, a->data);
   command.flag("--print", a->prints, "only print the two scripts");
   command.action([a] {

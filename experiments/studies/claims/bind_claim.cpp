@@ -104,7 +104,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   for (const ClaimKind* kind : claim_kinds()) kinds.emplace_back(kind->name);
   const std::string name = in.word("kind", std::nullopt, kinds, "how it is judged");
   const bool is_known = in.problems().size() == problems;
-  claim.id = in.text("id", "", "what `excludes` of another claim and study.answer call it");
+  claim.id = in.text("id", "", "its name for `excludes` of other claims and study.answer");
   claim.excludes = in.texts("excludes", "ids of claims above that cannot hold where this one holds");
   claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
   claim.metric =
@@ -120,21 +120,21 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
       "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
   claim.because = in.text("because", "", "why the smallest effect is not the usual one");
   claim.single_rate = in.text("single_rate", "",
-                              "why all x may be compared at one learning rate, or at one that stands at an end of its "
-                              "grid: said with the verdict, which is undecided without it");
-  claim.worded_after = in.text("worded_after", "", "results that had been seen when it was worded: a disclosure");
+                              "why all x may be compared at one learning rate, or at one at an end of its grid: shown "
+                              "with the verdict, which is undecided without it");
+  claim.worded_after = in.text("worded_after", "", "results already seen when it was worded: a disclosure");
   bind_reference(in, claim);
   claim.from = in.optional_real("from", {}, "smallest x it speaks of");
   claim.to = in.optional_real("to", {}, "largest x it speaks of");
   claim.learned_at = in.optional_real("learned_at", {},
                                       "value of the metric that the best x must reach for the target "
-                                      "to count as learned (default: 0.5 of relative_mse, and of the cross-entropy of "
-                                      "a text that the studies use what a table of pairs reaches)");
+                                      "to count as learned (default: 0.5 for relative_mse; for the cross-entropy of "
+                                      "the studies' texts, what a table of pairs reaches)");
   claim.significance =
       in.real("significance", claim.significance, {.low = 0, .high = 1, .low_open = true, .high_open = true},
               "of a false pass, and of a false fail");
   claim.log_error = in.flag("log_error", claim.log_error,
-                            "ratios on logarithms; without: as differences, for metrics that need not be above 0");
+                            "ratios, on logarithms; false: differences, for metrics that need not be above 0");
   claim.deterministic =
       in.flag("deterministic", claim.deterministic, "values are computed, not sampled: one seed is enough");
   const ClaimScope scope(study, claim.series, claim.metric, claim.from, claim.to);

@@ -14,11 +14,11 @@ namespace {
 
 /// Reads the author's answer; its claims' existence is checked once they are read.
 void bind_answer(Reader& in, StudyAnswer& answer) {
-  answer.words = in.text("words", std::nullopt, "a sentence, shown where these claims have the verdicts that it names");
+  answer.words = in.text("words", std::nullopt, "a sentence, shown if these claims have the verdicts that it supposes");
   answer.holds = in.texts("holds", "ids of the claims that it says hold");
   answer.fails = in.texts("fails", "ids of the claims that it says fail");
   if (answer.holds.empty() && answer.fails.empty())
-    in.complain("words", "speaks for no claim: `holds` and `fails` name those that it supposes to hold and to fail");
+    in.complain("words", "names no claim: `holds` and `fails` list those that it says hold and fail");
 }
 
 /// Checks the answer, except for profiles without claims, such as those that only show that a study runs.
@@ -34,11 +34,11 @@ void bind_study(Reader& in, StudyInfo& head) {
   head.id = in.text("id", std::nullopt, "name of the study's folder under runs/");
   head.title = in.text("title", {head.id, "the id"}, "headline of the report");
   in.set("question", head.question, "the question that it asks, in a sentence");
-  in.optional_table("answer", "what came out, in the author's words: a profile's own, as its verdicts are",
+  in.optional_table("answer", "the answer in the author's words; like verdicts, each profile has its own",
                     [&](Reader& answer) { bind_answer(answer, head.answer); });
   in.set("guide", head.guide, "heading of the guide's section that shows its claims");
-  in.set("paper", head.paper, "what of the paper it repeats");
-  head.deviations = in.texts("deviations", "where its set-up is not the paper's, or the paper does not say");
+  in.set("paper", head.paper, "part of the paper that it repeats");
+  head.deviations = in.texts("deviations", "where its set-up differs from the paper's, or the paper does not say");
   if (in.is_text("id") && !is_folder_name(head.id)) in.complain("id", no_folder_name(head.id));
 }
 
@@ -108,7 +108,7 @@ void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, 
     bind_overlay(report);
     study.x_name = last_word(head.report.x_key);
     study.y_metric = head.report.y_metric;
-    report.tables("lines", "what the figures draw first, where there are more than four series",
+    report.tables("lines", "the series that figures draw first if there are more than four",
                   [&](Reader& line) { head.report.lines.push_back(bind_line(line, study, head.report.lines)); });
     report.tables("beside", "numbers for the paper's tables, where no claim names them",
                   [&](Reader& beside) { head.report.beside.push_back(bind_beside(beside, study)); });

@@ -34,7 +34,7 @@ HeadGroup bind_heads(Reader& in, int64_t width) {
   if (needs_head_dim && in.has("heads") && !divides)
     in.complain("heads", fmt::format("{} does not divide model.width = {}: give head_dim", group.heads, width));
   const int64_t head_dim = in.integer("head_dim", {divides ? width / group.heads : 1, "width / heads"}, count,
-                                      "width of a head, where qk_dim and v_dim do not say otherwise");
+                                      "width of a head, unless qk_dim and v_dim say otherwise");
   in.leave_out("head_dim");
   group.qk_dim = in.integer("qk_dim", {head_dim, "head_dim"}, count, "width of a head's queries and keys");
   group.v_dim = in.integer("v_dim", {head_dim, "head_dim"}, count, "width of a head's values");

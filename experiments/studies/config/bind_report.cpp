@@ -94,7 +94,7 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
   ReportConfig report;
   in.table("x", "the number on the x axis", [&](Reader& x) {
     report.x_key =
-        x.text("key", std::nullopt, "its path, such as \"model.heads\": a swept key, or what a sweep makes of it");
+        x.text("key", std::nullopt, "its path, such as \"model.heads\": a swept key, or one that follows from it");
     report.x_label = x.text("label", {split_path(report.x_key).back(), "its last word"}, "name on the axis");
     x.set("scale", report.x_scale, axis_scales, "of the axis");
   });

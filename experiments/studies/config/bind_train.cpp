@@ -26,13 +26,13 @@ autograd::OptimizerConfig bind_optimizer(Reader& in, TrainConfig& train) {
   optimizer.nesterov = in.flag("nesterov", {is_muon, "true for muon"}, "sgd, muon");
   in.when(is_muon, "with kind = \"muon\"", [&] {
     optimizer.adamw_lr = in.real("adamw_lr", {optimizer.lr / 10, "lr / 10"}, above(0),
-                                 "learning rate of what is no matrix, and of the matrices at the ends");
+                                 "learning rate of all but matrices, and of the matrices at the ends");
     optimizer.adamw_matrices =
         in.texts("adamw_matrices",
                  "patterns of matrices that AdamW updates, too: in place of tokens.*, positions, input.*, readout.*");
   });
-  train.decay = in.texts("decay", "patterns of parameters that decay, beside the matrices: \"*.bias\"");
-  train.no_decay = in.texts("no_decay", "patterns of parameters that do not: \"tokens.*\"");
+  train.decay = in.texts("decay", "patterns of parameters that decay besides the matrices: \"*.bias\"");
+  train.no_decay = in.texts("no_decay", "patterns of parameters that do not decay: \"tokens.*\"");
   return optimizer;
 }
 
@@ -82,7 +82,7 @@ void bind_start(Reader& in, TrainConfig& train) {
         train.steps_to.emplace();
         train.steps_to->metric = steps_to.text("metric", std::nullopt, "of the validation set");
         train.steps_to->value =
-            steps_to.real("value", std::nullopt, {}, "that it is to reach; never: one more than the steps done");
+            steps_to.real("value", std::nullopt, {}, "value to reach; never: one more than the steps done");
       });
   in.leave_out_default("steps_to");
   if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "expected an eval_every above 0");
@@ -106,7 +106,7 @@ void bind_keeping(Reader& in, TrainConfig& train) {
 TrainConfig bind_train(Reader& in) {
   TrainConfig train;
   train.steps = in.integer("steps", std::nullopt, {.low = 1, .high = 1e12}, "updates");
-  train.batch = in.integer("batch", std::nullopt, count, "sequences per update, fresh ones each time");
+  train.batch = in.integer("batch", std::nullopt, count, "sequences per update");
   in.table("optimizer", "how weights are updated; lr is always needed",
            [&](Reader& optimizer) { train.optimizer = bind_optimizer(optimizer, train); });
   in.tables("schedule", "learning rate over time; constant without any",
@@ -134,9 +134,8 @@ TrainConfig bind_train(Reader& in) {
   if (train.parts > 1 && train.accumulate > 1) in.complain("accumulate", "expected 1 with train.parts above 1");
   in.set("log_every", train.log_every, at_least(0),
          "steps between training losses of the history; 0: about 100 of them");
-  in.set(
-      "precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
-      "bf16: of weights and activations, with f32 masters; on a CPU without AVX512-BF16 of the operands of products");
+  in.set("precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
+         "bf16: weights and activations, with f32 masters; on a CPU without AVX512-BF16 only operands of products");
   in.set("timed", train.timed,
          "time forward, backward and update, as metrics; trials then run one by one on all threads");
   if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: expected 1 with timed = true");

@@ -70,7 +70,7 @@ std::optional<ClaimSeal> read_claim_seal(const std::filesystem::path& file) {
   const auto has_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
   require(json.is_object() && json.contains("sealed") && json["sealed"].is_number_integer() && has_text("program") &&
               has_text("config") && has_text("sha256"),
-          "{}: not a seal as headroom register writes it", file.string());
+          "{}: not a seal written by headroom register", file.string());
   const ClaimSeal seal{json["sealed"].get<int64_t>(), json["program"].get<std::string>(),
                        json["config"].get<std::string>()};
   require(json["sha256"] == digest(seal), "{}: changed after it was written: its checksum does not match",

@@ -97,8 +97,8 @@ std::string usual_text() {
   for (const char* name : {"wikitext-2/wiki.test.raw", "wikitext-2/wiki.test.tokens"})
     if (const std::string path = tasks::named_text(name); std::filesystem::exists(path)) return path;
   fail(
-      "losses are measured on a text, and no usual one is here: give --calibrate FILE, or fetch one (headroom data "
-      "fetch wikitext-2)");
+      "losses are measured on a text, and wikitext-2 is not here: give --calibrate FILE, or run headroom data fetch "
+      "wikitext-2");
 }
 
 /// What --budget takes where nothing else is given, and what it cannot go with.
@@ -141,7 +141,7 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   VoMethod vo = VoMethod::none;
   if (has_vo) vo = tasks::vo_method_named(arguments.vo_method.empty() ? arguments.method : arguments.vo_method);
   require(has_vo || (arguments.vo_method.empty() && !arguments.vo_rank), "--vo-method and --vo-rank need --part vo");
-  require(has_qk || !arguments.vo_rank, "--part vo: give its rank by --rank, not by --vo-rank");
+  require(has_qk || !arguments.vo_rank, "--part vo: its rank is --rank, not --vo-rank");
   tasks::require_suited(qk, config);
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
   const std::optional<int64_t> rank = arguments.rank ? arguments.rank : arguments.mean_rank;

@@ -36,7 +36,7 @@ std::vector<std::string> pair_row(const Analysis& results, const std::string& na
   Estimate spread = c.combine({{&p, 1}, {&q, -1}}, claim.log_error);
   const double level = claim.significance / static_cast<double>(pairs), effect = standard_effect(b.metric);
   const std::string seeds = fmt::format("{} and {}", p.values.size(), q.values.size());
-  if (spread.seeds < 2) return {name, seeds, "nothing: a spread takes two seeds at least", ""};
+  if (spread.seeds < 2) return {name, seeds, "nothing: a spread needs at least two seeds", ""};
   if (spread.has_no_spread()) return {name, seeds, "nothing: every seed gives the same value", ""};
   const auto size_text = [&](double size) {
     return claim.log_error ? fmt::format("{} %", rounded(100 * std::expm1(size))) : rounded(size);

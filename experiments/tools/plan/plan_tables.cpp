@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, std::string>> basis_words(bool has_allocation
   words.insert(words.end(),
                {{"guess", "a plausible model that nothing proves: how rounding adds up, what a fused attention keeps"},
                 {"count", "arithmetic on the model's shapes"},
-                {"lower bound", "a roofline: at the machine's speed as given below the times no program is faster"},
+                {"lower bound", "a roofline: no program is faster at the machine's speed, given below the times"},
                 {"measured", "on this machine, just now, beside whatever else it does"},
                 {"data sheet", "what the maker says"}});
   return words;

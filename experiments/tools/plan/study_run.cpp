@@ -51,7 +51,7 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
     const auto kept = facts.find("config");
     require(!study_ || kept == facts.end() ||
                 models::MappedFile(folder_ / "config.toml", models::run_file).text() == kept->second,
-            "{}: is not the study that the store has a plan of; headroom run STUDY writes both again",
+            "{}: is not the study whose plan the store holds; headroom run STUDY writes both again",
             (folder_ / "config.toml").string());
     unchecked_ = store.unchecked();
     Records records;

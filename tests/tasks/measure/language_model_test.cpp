@@ -17,10 +17,7 @@ namespace headroom::tasks {
 namespace {
 
 using engine::DType;
-using testing::checkpoint;
-using testing::contains;
-using testing::losses;
-using testing::some_tokens;
+using namespace testing;
 using Windows = std::vector<ScoredWindow>;
 
 double mean_of(const std::vector<double>& x) {

@@ -12,9 +12,7 @@ namespace headroom::tasks {
 namespace {
 
 using engine::DType;
-using testing::checkpoint;
-using testing::contains;
-using testing::some_tokens;
+using namespace testing;
 
 /// Attention weights of every layer, (1, H, L, L) each, of one piece.
 std::vector<Tensor> weights_of(const models::Transformer& model, const std::vector<int32_t>& tokens, int64_t start,

@@ -19,8 +19,8 @@ std::vector<double> read_among(Reader& in, const ClaimScope& scope) {
 
 double read_factor(Reader& in) {
   return in.real("factor", 1.0, at_least(1),
-                 "the smallest ratio that counts: values that are claimed to differ differ by at least this, those "
-                 "claimed to be alike by at most");
+                 "the smallest ratio that counts: values claimed to differ do so by at least this, those claimed to be "
+                 "alike by at most");
 }
 
 double read_percent(Reader& in) {

@@ -27,7 +27,7 @@ tasks::TaskConfig bind_constructive(Reader& in) {
   in.set("first_lag", task.first_lag, count, "the target sums the tokens from this lag on");
   in.set("lags", task.lags, count, "number of tokens that the target sums, n");
   task.scale = in.real("scale", {task.scale, "the best for the dtype"}, {.low = 0, .high = 1, .high_open = true},
-                       "largest node e^-rate of the exponential sums, about; 0: the best");
+                       "about the largest node e^-rate of the exponential sums; 0: the best");
   in.table("mended", "which slips of the proof are mended", [&](Reader& m) { task.mended = bind_mended(m); });
   in.set("dtype", task.dtype, {{"f64", DType::f64}, {"f32", DType::f32}}, "of the weights");
   in.set("activation", task.activation,

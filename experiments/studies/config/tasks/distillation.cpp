@@ -17,11 +17,11 @@ tasks::TwoStageSource bind_two_stage_source(Reader& in) {
   tasks::TwoStageSource source;
   set_file(in, "model", source.model, "a GGUF file or a Hugging Face folder: a path, or a name below models/");
   set_file(in, "text", source.text, "that stage I trains on: a path, or a name below a data folder");
-  set_file(in, "validation", source.validation, "the text that stage I's losses are of");
-  set_file(in, "sentences", source.sentences, "labelled, tabs between columns: stage II trains on them");
-  set_file(in, "dev", source.dev, "labelled sentences that accuracies are of");
+  set_file(in, "validation", source.validation, "text for stage I's losses");
+  set_file(in, "sentences", source.sentences, "labelled sentences for stage II, with tabs between columns");
+  set_file(in, "dev", source.dev, "labelled sentences for accuracies");
   in.set("window", source.window, count, "tokens that stage I is given at a time");
-  in.set("validation_tokens", source.validation_tokens, count, "of the validation text, the first");
+  in.set("validation_tokens", source.validation_tokens, count, "first tokens of the validation text");
   in.set("validation_window", source.validation_window, count,
          "tokens that a loss on the validation text is given at a time");
   in.set("sentence_count", source.sentence_count, {.low = 0, .high = most}, "drawn by the seed; 0: all");
@@ -32,7 +32,7 @@ tasks::TaskConfig bind_head_distillation(Reader& in) {
   tasks::HeadDistillationConfig task;
   task.model = bind_studied_model(in);
   task.text = bind_studied_text(in, task.text);
-  set_file(in, "held_out", task.held_out, "the text of sequences that are measured only; \"random\": tokens");
+  set_file(in, "held_out", task.held_out, "text of the sequences only measured; \"random\": random tokens");
   in.set("layer", task.layer, {.low = 0}, "of the teacher head");
   in.set("index", task.head, {.low = 0}, "its number in the layer");
   in.set("form", task.form, tasks::student_form_names,
@@ -51,8 +51,8 @@ tasks::TaskConfig bind_two_stage(Reader& in) {
   tasks::TwoStageConfig task;
   task.source = bind_two_stage_source(in);
   in.set("row", task.row, tasks::two_stage_row_names,
-         "the classifier that is measured: of factored heads, the whole model fine-tuned, or the whole model "
-         "with a readout that alone is trained");
+         "the classifier to measure: with factored heads, the whole model fine-tuned, or the whole model with "
+         "only its readout trained");
   in.set("layers", task.layers, "whose heads become factors: all, odd, deepest:4, random:4, or as 0-5,7");
   in.set("rank", task.rank, count, "of each head's factors, d_h");
   in.set("init", task.init, tasks::factor_init_names, "how the factors start");

@@ -47,7 +47,7 @@ void bind_corpus(Reader& in, tasks::CorpusConfig& corpus) {
   in.set("validation", corpus.validation, fraction, "share of the text, where it has no file");
   in.set("test", corpus.test, fraction, "share of the text; 0: tested on validation");
   in.set("tokens", corpus.tokens, {.low = 0, .high = 1e12},
-         "training uses the first so many of the text's tokens; 0: all");
+         "training uses only this many first tokens of the text; 0: all");
   refuse_empty(in, {"source", "tokenizer"});
   if (!corpus.source.empty()) in.attempt("source", [&] { validate(corpus); });
 }
@@ -87,7 +87,7 @@ tasks::TaskConfig bind_masked(Reader& in) {
   bind_corpus(in, task.corpus);
   in.set("length", task.length, count, "tokens per sequence, L");
   const Bounds share{.low = 0, .high = 1};
-  in.set("masked", task.masked, {.low = 0, .high = 1, .low_open = true}, "share of tokens to be told");
+  in.set("masked", task.masked, {.low = 0, .high = 1, .low_open = true}, "share of tokens to predict");
   in.set("replaced_by_mask", task.replaced_by_mask, share, "of those, share hidden by [MASK]");
   in.set("replaced_by_any", task.replaced_by_any, share, "of those, share replaced by any token; the rest stay");
   if (task.replaced_by_mask + task.replaced_by_any > 1)
@@ -101,8 +101,8 @@ std::string percent(const TaskJson& table, const char* key) {
 }
 
 TaskWords masked_words(const TaskJson& task) {
-  return {fmt::format("{} of the tokens are hidden or changed ({} of those shown as [MASK]), and the model has to "
-                      "recover them from both sides: {}, {} tokens of context.",
+  return {fmt::format("The model has to recover {} of the tokens ({} of those shown as [MASK]) from both sides: {}, {} "
+                      "tokens of context.",
                       percent(task, "masked"), percent(task, "replaced_by_mask"), corpus_words(task),
                       task_value(task, "length")),
           task_value(task, "tokenizer") == "char" ? "“To b_, or n_t to be” → “e”, “o”" : "the _ sat on the mat → cat"};

@@ -34,8 +34,8 @@ tasks::HeadSource bind_head(Reader& in) {
     head.run =
         in.text("run", std::nullopt,
                 "folder of a study run with train.keep_weights, such as runs/STUDY/quick; from the working directory");
-    in.set("seed", head.seed, {.low = -1}, "it was trained with, where the run kept several models");
-    in.set("trial", head.trial, "how its id begins, where the seed does not tell it");
+    in.set("seed", head.seed, {.low = -1}, "of the trained model, if the run kept several");
+    in.set("trial", head.trial, "how its id begins, if the seed is not enough");
     bind_place();
     in.note("weights", hash_of(head));
   });
@@ -78,7 +78,7 @@ void bind_alibi_slope(Reader& in, double& slope) {
 tasks::TaskConfig bind_exponential_sum(Reader& in) {
   using Rates = tasks::ExponentialSumConfig::Rates;
   tasks::ExponentialSumConfig task;
-  task.lag = in.integer("lag", std::nullopt, {.low = 1, .high = 1000}, "T: the sum shall be 1 there, 0 elsewhere");
+  task.lag = in.integer("lag", std::nullopt, {.low = 1, .high = 1000}, "T: the sum should be 1 there, 0 elsewhere");
   task.terms = in.integer("terms", std::nullopt, {.low = 1, .high = 512}, "m, the number of exponentials");
   in.set("rates", task.rates,
          {{"any", Rates::any}, {"linear", Rates::linear}, {"geometric", Rates::geometric}, {"cited", Rates::cited}},
@@ -92,7 +92,7 @@ tasks::TaskConfig bind_exponential_sum(Reader& in) {
   in.when(task.rates == Rates::cited, "with rates = \"cited\"",
           [&] { in.set("rate", task.rate, positive, "the source's a"); });
   in.when(task.rates == Rates::any, "with rates = \"any\"", [&] {
-    in.set("float_limits", task.float_limits, "also the best that f32 and bf16 allow any number of heads");
+    in.set("float_limits", task.float_limits, "also the best error of f32 and bf16 with any number of heads");
   });
   return checked(in, "terms", task);
 }
@@ -103,7 +103,7 @@ tasks::TaskConfig bind_random_projection(Reader& in) {
   in.set("rank", task.rank, count, "r, of the random subspace");
   in.set("samples", task.samples, {.low = 2, .high = most}, "random subspaces");
   in.set("epsilon", task.epsilon, at_least(0), "the tail is above sqrt(1 - r/D) + epsilon");
-  in.set("vectors", task.vectors, count, "N, vectors that one subspace shall serve");
+  in.set("vectors", task.vectors, count, "N, vectors that one subspace should serve");
   in.set("delta", task.delta, {.low = 0, .high = 1, .low_open = true, .high_open = true},
          "probability that it does not");
   return checked(in, "rank", task);

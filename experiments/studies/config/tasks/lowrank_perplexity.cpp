@@ -16,7 +16,7 @@ void bind_training(Reader& in, tasks::LowRankConfig& task) {
   in.set("warmup", training.warmup, count, "steps until it is reached");
   set_file(in, "text", task.refinement_text.text, "a path, or a name below a data folder");
   in.set("from", task.refinement_tokens.begin, {.low = 0}, "its first token");
-  in.set("to", task.refinement_tokens.end, count, "the token behind its last, at most the text's");
+  in.set("to", task.refinement_tokens.end, count, "the token after its last, at most the text's");
 }
 
 void bind_method(Reader& in, tasks::LowRankConfig& task) {
@@ -25,8 +25,8 @@ void bind_method(Reader& in, tasks::LowRankConfig& task) {
   for (auto* names : {&qk, &vo, &parts}) names->insert(names->begin(), "none");
   const std::string part =
       in.word("remove", "none", parts,
-              "what is taken out whole, so many that rank / width of them stay: by ranks = \"measured\" those that "
-              "lose least, otherwise drawn by the seed");
+              "pieces to take out whole, so that rank / width of them stay: with ranks = \"measured\" those that lose "
+              "least, else drawn by the seed");
   in.leave_out_default("remove");
   if (part != "none") task.removed = tasks::removed_part_named(part), task.qk = tasks::QkMethod::none;
   in.when(part == "heads" || part == "kv-heads", "with remove = heads or kv-heads", [&] {
@@ -45,7 +45,7 @@ tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   tasks::LowRankConfig task;
   task.model = bind_studied_model(in);
   set_file(in, "text", task.text.text, "whose first tokens are predicted");
-  in.set("tokens", task.tokens, {.low = 2, .high = most}, "so many of them");
+  in.set("tokens", task.tokens, {.low = 2, .high = most}, "how many of them");
   in.set("context", task.context, {.low = 2, .high = most},
          "tokens that the model sees at once: the text is cut into chunks of so many");
   in.set("protocol", task.protocol,
@@ -59,7 +59,7 @@ tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
          "\"all\", \"odd\", \"deepest:4\", \"random:4\" (drawn by the seed), numbers and ranges \"0-5,7\", or "
          "\"each\": every layer alone, in turn");
   in.set("ranks", task.spread, {{"equal", tasks::RankSpread::equal}, {"measured", tasks::RankSpread::measured}},
-         "the same in all heads, or as much in sum, spent where each head's measured loss is least");
+         "the same in all heads, or the same sum, spent where the heads' measured losses are least");
   in.leave_out_default("ranks");
   in.set("refine", task.refinement,
          {{"none", Refinement::none},
@@ -73,10 +73,10 @@ tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   in.when(trains, "with refine = attention, hidden or logits", [&] {
     in.optional_table("refinement", "how they are trained", [&](Reader& own) { bind_training(own, task); });
   });
-  in.optional_table("calibration", "what methods that read activations are made from", [&](Reader& own) {
+  in.optional_table("calibration", "the text for methods that read activations", [&](Reader& own) {
     set_file(own, "text", task.calibration_text.text, "a path, or a name below a data folder");
     own.set("from", task.calibration.begin, {.low = 0}, "its first token");
-    own.set("to", task.calibration.end, count, "the token behind its last");
+    own.set("to", task.calibration.end, count, "the token after its last");
   });
   return checked(in, "layers", task);
 }

@@ -42,11 +42,11 @@ tasks::TaskConfig bind_attention_heads(Reader& in) {
          {{"last", StudiedQuery::last}, {"middle", StudiedQuery::middle}, {"numbered", StudiedQuery::numbered}},
          "the query that is looked at: L - 1 or L/2, counted from 0, or task.query");
   in.when(task.at == StudiedQuery::numbered, "with at = \"numbered\"",
-          [&] { task.query = in.integer("query", std::nullopt, count, "counted from 1: it sees so many keys"); });
+          [&] { task.query = in.integer("query", std::nullopt, count, "counted from 1: query l sees l keys"); });
   in.set("average", task.spans, count, "spans in a trial: with 1, each seed is a span of its own");
-  in.set("layer", task.layer, {.low = 0}, "of the head that is named alone");
+  in.set("layer", task.layer, {.low = 0}, "of the head reported by itself");
   in.set("index", task.head, {.low = 0}, "its number in the layer");
-  in.optional_table("trend", "how a measure goes from head to head", [&](Reader& trend) {
+  in.optional_table("trend", "how each head's measure changes with length or query", [&](Reader& trend) {
     task.trend = trend.word("of", "jacobian_norm", tasks::head_measures(), "the measure");
     trend.set("from", task.from, {.low = 2, .high = most},
               "smallest length (query where it is numbered); then doubled up to the trial's own");

@@ -28,7 +28,7 @@ tasks::TaskConfig bind_task(Reader& in) {
 }
 
 int64_t bind_attention_lags(Reader& in, int64_t length) {
-  const int64_t lags = in.integer("attention_lags", {0, "0: not, but for an n-gram, up to its n"},
+  const int64_t lags = in.integer("attention_lags", {0, "0: none, except for an n-gram up to its n"},
                                   {.low = 0, .high = tasks::most_attention_lags},
                                   "lags up to which each head's attention is measured, as metrics, on the test set");
   in.leave_out_default("attention_lags");

@@ -24,9 +24,9 @@ tasks::TaskConfig bind_representability(Reader& in) {
   for (const models::PositionScheme& scheme : models::position_schemes())
     if (scheme.acts_on != models::ActsOn::angles_and_scores) names.emplace_back(scheme.name, scheme.positions);
   in.set("positions", task.positions, names, "what the scores are made of");
-  in.set("starts", task.starts, count, "first scores that are tried for a seed");
+  in.set("starts", task.starts, count, "random starts of the scores for a seed");
   in.set("steps", task.steps, count, "of Adam, all starts at once");
-  in.set("refine", task.refine, {.low = 0}, "then of L-BFGS at most, each start by itself");
+  in.set("refine", task.refine, {.low = 0}, "then most steps of L-BFGS, each start by itself");
   in.set("lr", task.lr, above(0), "first learning rate; it falls to 0 along a cosine");
   return checked(in, "kind", task);
 }

@@ -84,8 +84,8 @@ RunTable read_csv(const std::filesystem::path& file, std::vector<std::string>& p
     problems.emplace_back(error.what());
   }
   if (!uneven.empty())
-    problems.push_back(fmt::format("{}: the header has {} columns, and these lines, which are left out, do not: {}",
-                                   file.string(), table.columns.size(), some_of(uneven)));
+    problems.push_back(fmt::format("{}: left out lines that do not have the header's {} columns: {}", file.string(),
+                                   table.columns.size(), some_of(uneven)));
   return table;
 }
 

@@ -101,8 +101,7 @@ RunTable read_json_lines(const std::filesystem::path& file, std::vector<std::str
     problems.push_back(fmt::format("{}: {}", file.string(), plain_words(error.what())));
   }
   if (!broken.empty())
-    problems.push_back(
-        fmt::format("{}: these lines are no JSON objects and are left out: {}", file.string(), some_of(broken)));
+    problems.push_back(fmt::format("{}: left out lines that are not JSON objects: {}", file.string(), some_of(broken)));
   if (!rows.fill()) problems.push_back(fmt::format("{}: too many different names in its rows", file.string()));
   return table;
 }

@@ -55,7 +55,7 @@ void add_folder(const fs::path& path, int depth, std::vector<RunFile>& out, std:
   if (fs::is_regular_file(path / "meta.yaml", none) && fs::is_directory(path / "metrics", none))
     return out.push_back({path, FileSort::mlflow});
   constexpr int deepest = 12;
-  if (depth == deepest) return problems.push_back(fmt::format("{}: lies too deep and is left out", path.string()));
+  if (depth == deepest) return problems.push_back(fmt::format("{}: left out, as it is nested too deep", path.string()));
   std::vector<fs::path> folders;
   std::vector<RunFile> files;
   FileSort most = FileSort::none;

@@ -8,7 +8,9 @@ namespace headroom::experiments {
 struct Jump : ClaimKind {
   Jump()
       : ClaimKind({.name = "jump",
+                   .form = Form::trend,
                    .numbers = {"jump_x", "ratio", "seeds"},
+                   .required = {{"direction", "falling or rising"}},
                    .compares = true,
                    .effect = Effect::at_least,
                    .least_points = 2,
@@ -17,10 +19,6 @@ struct Jump : ClaimKind {
   void read(ClaimKeys& keys, Reader& in, const ClaimScope&) const override {
     keys.factor = read_factor(in);
     keys.direction = in.word("direction", {"", "none: required"}, {"falling", "rising"}, "of the values as x grows");
-  }
-
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
-    return unless(!claim.keys.direction.empty(), "direction", "falling or rising");
   }
 
   std::string details(const ClaimKeys& keys) const override { return " " + keys.direction + sized("≥", keys.factor); }
@@ -34,7 +32,7 @@ struct Jump : ClaimKind {
     return Hypothesis::any_of(std::move(steps));
   }
 
-  std::string measure(const Case& c, Verdict& verdict) const override {
+  Finding measure(const Case& c) const override {
     const auto& points = c.curve.points;
     const auto size = [&](size_t i) {
       const auto [high, low] = ordered(c, points[i - 1], points[i]);
@@ -44,15 +42,10 @@ struct Jump : ClaimKind {
     for (size_t i = 2; i < points.size(); ++i)
       if (size(i) > size(jump)) jump = i;
     const auto [high, low] = ordered(c, points[jump - 1], points[jump]);
-    const ConfidenceInterval ratio = c.ratio("ratio", high, low, points.size() - 1);
-    verdict.measured = size(jump);
-    verdict.numbers = {{"jump_x", points[jump].x}, {"ratio", verdict.measured}};
-    verdict.intervals = {ratio};
-    verdict.summary = fmt::format("{} at {}", in_brackets(ratio), exact(points[jump].x));
-    verdict.found = fmt::format("the largest step of the {} in the direction claimed, from {} to {}, is {}", c.noun(),
-                                c.at(points[jump - 1]), exact(points[jump].x), in_brackets(ratio));
-    verdict.claimed = c.claim.keys.factor > 1 ? fmt::format("one of at least {}×", exact(c.claim.keys.factor)) : "one";
-    return "";
+    const double factor = c.claim.keys.factor;
+    return {.measured = size(jump),
+            .values = {points[jump].x, size(jump)},
+            .intervals = {c.ratio("ratio", high, low, points.size() - 1, {.low = factor, .is_strict = factor == 1})}};
   }
 };
 
