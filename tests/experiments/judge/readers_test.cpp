@@ -47,7 +47,7 @@ TEST_CASE("uneven rows, open quotes, double columns and broken lines are named")
   const ForeignRuns lines = read_as(
       "r.jsonl", "{\"loss\": 1}\nnonsense\n[1]\n{\"loss\": NaN, \"t\": \"NaN\\\" x\"}\n{\"loss\": -Infinity}\n");
   CHECK(lines.runs.size() == 3);
-  CHECK(contains(lines.problems.at(0), "left out: 2"));
+  CHECK(contains(lines.problems.at(0), "not JSON objects: 2"));
 }
 
 TEST_CASE("a JSON document over many lines: one object, or a list of them") {
