@@ -33,7 +33,7 @@ sed -i -e '/^constexpr std::array position_table{/e cat positions-formula' -e '/
 
 cp -r examples/recall/tasks examples/recall/experiments examples/recall/tests .
 for part in task-include task-config task-row task-source; do example $part; done
-sed -i -e '/^#include "tasks\/task.h"/e cat task-include' -e '/^using TaskConfig = std::variant</r task-config' tasks/make_task.h
+sed -i -e '/^#include "tasks\/task.h"/e cat task-include' -e '/^    std::variant<LinearFunctionalConfig/r task-config' tasks/make_task.h
 sed -i '/^#define HEADROOM_TASK_KINDS/r task-row' experiments/studies/config/tasks/registry.h
 sed -i "/^  'tasks\/registry.cpp'/e cat task-source" experiments/studies/config/meson.build
 sed -i "s|files('tasks/classification_test.cpp'|&, 'tasks/recall_test.cpp'|" tests/meson.build
